@@ -1,0 +1,36 @@
+"""The configuration: one file in, one frozen `Configuration` out, or every problem at once.
+
+In: the text of a `ReschedulerConfiguration`, or of a `KubeSchedulerConfiguration` as operators of a
+scheduler have it. Only `load` reads a file; all else is pure.
+Out: a `Configuration`, complete and checked, or a `ConfigurationError` that names each problem by
+its path; never half of it, and no other error.
+
+Not here: flags and environment, watching the file for changes, and any use of the settings.
+"""
+
+from rescheduler.config.configuration import (
+    STRATEGIES,
+    ClientConnection,
+    Configuration,
+    LeaderElection,
+    Migration,
+    Scope,
+    Verbs,
+)
+from rescheduler.config.documents import load, parse, to_document
+from rescheduler.errors import ConfigurationError, Problem
+
+__all__ = [
+    "STRATEGIES",
+    "ClientConnection",
+    "Configuration",
+    "ConfigurationError",
+    "LeaderElection",
+    "Migration",
+    "Problem",
+    "Scope",
+    "Verbs",
+    "load",
+    "parse",
+    "to_document",
+]

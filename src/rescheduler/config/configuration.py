@@ -1,0 +1,145 @@
+"""The configuration as the rest of the program sees it, whichever file it came from.
+
+Each field says how it is called in the file, what is accepted there, and the default; the text
+below a field gives the unit and the reason.
+"""
+
+# ruff: noqa: RUF009 - the calls return a dataclasses.field(...), not one default for all
+
+from dataclasses import dataclass
+from typing import Final
+
+from rescheduler.config.durations import MILLISECOND, SECOND
+from rescheduler.config.kinds import (
+    Count,
+    Duration,
+    Flag,
+    LabelSelector,
+    Percentage,
+    Text,
+    WholeSeconds,
+)
+from rescheduler.config.name_lists import Choices, Namespaces
+from rescheduler.config.settings import setting, subsection
+from rescheduler.model.selectors import EVERYTHING, NOTHING, Selector
+
+STRATEGIES: Final = ("LoadBalancing", "ResourceOptimization", "NodeMaintenance")
+"""The names of all strategies that `enabledStrategies` may list."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LeaderElection:
+    leader_elect: bool = setting("leaderElect", Flag(), default=True)
+    """Whether to act only while holding the lease. Default true: two that act would fight."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClientConnection:
+    kubeconfig: str = setting("kubeconfig", Text(), default="")
+    """Path of a kubeconfig file. Default empty: the service account of the pod we run in."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scope:
+    """The part of the cluster that is looked at and touched."""
+
+    namespaces: tuple[str, ...] | None = setting(
+        "namespaces", Namespaces(left_out_means="every namespace"), default=None
+    )
+    """Names of namespaces. Default None: every one. Never empty, as that reads as "none" too."""
+
+    node_selector: Selector = setting(
+        "nodeSelector", LabelSelector(empty=EVERYTHING), default=EVERYTHING
+    )
+    """Labels of the nodes. Default: all nodes."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Migration:
+    """How one pod is moved."""
+
+    ready_timeout_seconds: float = setting(
+        "readyTimeout", Duration(lowest=MILLISECOND), default=300.0
+    )
+    """How long a copy may take to become Ready. Default 5 min: time for a large image."""
+
+    settle_seconds: float = setting("settle", Duration(lowest=0), default=0.0)
+    """Extra wait once the copy is Ready and in the EndpointSlices, before the old pod goes.
+    Default 0: being in the EndpointSlices is what clients go by.
+    """
+
+    eviction_grace_period_seconds: int = setting(
+        "evictionGracePeriod", WholeSeconds(duration=Duration(lowest=SECOND)), default=30
+    )
+    """What the old pod gets to shut down. Default 30 s, as Kubernetes. Never 0: that would drop
+    the pod from the API while its containers still run.
+    """
+
+    budget_timeout_seconds: float = setting("budgetTimeout", Duration(lowest=0), default=60.0)
+    """How long to keep asking while a PodDisruptionBudget refuses. Default 1 min; 0: ask once."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Verbs:
+    """The calls of a scheduler that we answer; on when a profile's `plugins` enable them."""
+
+    filter: bool = False
+    """Refuse nodes that are overloaded or in maintenance. Default off."""
+
+    score: bool = False
+    """Prefer nodes with room and balance. Default off."""
+
+    pre_bind: bool = False
+    """Foresee the load after binding and make room early. Default off."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Configuration:
+    rescheduling_interval_seconds: float = setting(
+        "reschedulingInterval", Duration(lowest=SECOND), default=30.0
+    )
+    """From one pass to the next, 1 s to 24 h. Default 30 s."""
+
+    enabled_strategies: tuple[str, ...] = setting(
+        "enabledStrategies", Choices(STRATEGIES), default=("LoadBalancing", "ResourceOptimization")
+    )
+    """Names of strategies. Default without NodeMaintenance, which empties nodes. May be empty."""
+
+    cpu_threshold_percent: float = setting(
+        "cpuThreshold", Percentage(zero_allowed=False), default=80.0
+    )
+    """A node whose CPU use is above this is overloaded, in per cent. Default 80."""
+
+    memory_threshold_percent: float = setting(
+        "memoryThreshold", Percentage(zero_allowed=False), default=80.0
+    )
+    """A node whose memory use is above this is overloaded, in per cent. Default 80."""
+
+    imbalance_threshold_percent: float = setting(
+        "imbalanceThreshold", Percentage(zero_allowed=True), default=20.0
+    )
+    """Differences of load between nodes up to this are left alone, in per cent. Default 20."""
+
+    max_reschedule_pods: int = setting("maxReschedulePods", Count(), default=10)
+    """The most pods moved in one pass; 0: no limit. Default 10: a mistake stays small."""
+
+    excluded_namespaces: tuple[str, ...] = setting(
+        "excludedNamespaces", Namespaces(), default=("kube-system", "kube-public")
+    )
+    """Names of namespaces whose pods stay. Default: those of the cluster itself. May be empty."""
+
+    excluded_pod_selector: Selector = setting(
+        "excludedPodSelector", LabelSelector(empty=NOTHING), default=NOTHING
+    )
+    """Pods with these labels stay. Default, and for an empty text: it matches no pod."""
+
+    leader_election: LeaderElection = subsection("leaderElection", default=LeaderElection())
+    client_connection: ClientConnection = subsection("clientConnection", default=ClientConnection())
+    scope: Scope = subsection("scope", default=Scope())
+    migration: Migration = subsection("migration", default=Migration())
+
+    verbs: Verbs = Verbs()
+    """From the plugins of a scheduler configuration only. Default: all off."""
+
+    scheduler_names: tuple[str, ...] = ()
+    """Of the profiles that have our plugin: their pods are ours to schedule. Default: none."""

@@ -1,0 +1,124 @@
+"""The configuration file of a kube-scheduler, as operators have it (S9).
+
+Ours in it are the profiles that name our plugin, in their `pluginConfig` or under an extension
+point of `plugins`. There is one configuration for the whole program, so they have to agree.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final
+
+from rescheduler.config.agreement import agreed
+from rescheduler.config.configuration import Configuration, Verbs
+from rescheduler.config.places import Place, quoted
+from rescheduler.config.settings import build, section_of
+from rescheduler.config.shapes import Section
+from rescheduler.config.stock_fields import EXTENSION_POINTS, KUBE_SCHEDULER_CONFIGURATION
+from rescheduler.config.suggestions import nearest
+
+PLUGIN: Final = "Rescheduler"
+_TOO_LIKE_OURS: Final = 0.85  # One or two letters off; no plugin of Kubernetes comes near.
+_DEFAULT_SCHEDULER_NAME: Final = "default-scheduler"
+_VERBS_BY_POINT: Final = {"filter": "filter", "score": "score", "preBind": "pre_bind"}
+
+_OF_THE_WHOLE_FILE: Final = ("leaderElection", "clientConnection")
+_ARGS: Final = Section(
+    {
+        name: shape
+        for name, shape in section_of(Configuration).fields.items()
+        if name not in _OF_THE_WHOLE_FILE
+    }
+)
+
+
+@dataclass(frozen=True, slots=True)
+class _Profile:
+    """A profile that has our plugin."""
+
+    place: Place
+    points: tuple[str, ...]
+    """The extension points at which our plugin is enabled."""
+
+    args: Place | None
+
+
+def read(root: Place) -> Configuration:
+    """What the file says; worth nothing when problems were left at the places."""
+    given = KUBE_SCHEDULER_CONFIGURATION.read(root) or {}
+    places = list(root.at("profiles").each())
+    _check_scheduler_names(places)
+    profiles = [profile for place in places if (profile := _our_profile(place))]
+    args = agreed(_ARGS, [profile.args for profile in profiles if profile.args])
+    return build(
+        Configuration,
+        {**{name: given.get(name) for name in _OF_THE_WHOLE_FILE}, **args},
+        verbs=_agreed_verbs(profiles),
+        scheduler_names=tuple(_scheduler_name(profile.place) for profile in profiles),
+    )
+
+
+def _our_profile(place: Place) -> _Profile | None:
+    configs = _our_entries(place.at("pluginConfig"))
+    points = [
+        point
+        for point in EXTENSION_POINTS
+        if _our_entries(place.at("plugins").at(point).at("enabled"))
+    ]
+    for point in points:
+        if point not in _VERBS_BY_POINT:
+            place.at("plugins").at(point).refuse(
+                f"{PLUGIN} cannot be enabled here, only at {', '.join(_VERBS_BY_POINT)}"
+            )
+    if not configs and not points:
+        return None
+    return _Profile(place, tuple(points), configs[0].at("args") if configs else None)
+
+
+def _our_entries(entries: Place) -> list[Place]:
+    """The entries that name our plugin: one at most, and none with nearly its name."""
+    ours = [entry for entry in entries.each() if entry.at("name").value == PLUGIN]
+    for other in ours[1:]:
+        other.at("name").refuse(f"duplicate of {ours[0].at('name')} ({quoted(PLUGIN)})")
+    for name in _nearly_our_names(entries):
+        # To a scheduler it is one more plugin; for us, settings would be silently ignored.
+        name.refuse(f"unknown plugin {quoted(str(name.value))}; did you mean {quoted(PLUGIN)}?")
+    return ours
+
+
+def _nearly_our_names(entries: Place) -> Iterator[Place]:
+    for name in (entry.at("name") for entry in entries.each()):
+        if not isinstance(name.value, str) or name.value == PLUGIN:
+            continue
+        if nearest(name.value, [PLUGIN], likeness=_TOO_LIKE_OURS):
+            yield name
+
+
+def _check_scheduler_names(profiles: list[Place]) -> None:
+    first_places: dict[str, Place] = {}
+    for name in (profile.at("schedulerName") for profile in profiles):
+        if isinstance(name.value, str):
+            first = first_places.setdefault(name.value, name)
+            if first is not name:
+                name.refuse(f"duplicate of {first} ({quoted(name.value)})")
+        elif name.value is None and len(profiles) > 1:
+            # A single profile gets the default name; kube-scheduler refuses several without.
+            name.refuse("required, as there are several profiles")
+
+
+def _scheduler_name(profile: Place) -> str:
+    name = profile.at("schedulerName").value
+    return name if isinstance(name, str) else _DEFAULT_SCHEDULER_NAME
+
+
+def _agreed_verbs(profiles: list[_Profile]) -> Verbs:
+    if not profiles:
+        return Verbs()
+    first = profiles[0]
+    for profile in profiles[1:]:
+        if profile.points != first.points:
+            there, here = (", ".join(each.points) or "none" for each in (first, profile))
+            profile.place.at("plugins").refuse(
+                f"contradicts {first.place.at('plugins')}: "
+                f"{PLUGIN} is enabled at {there} there, at {here} here"
+            )
+    return Verbs(**{verb: point in first.points for point, verb in _VERBS_BY_POINT.items()})

@@ -1,0 +1,161 @@
+"""Documents in which every known field appears, and short ways to make and refuse one."""
+
+import copy
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from rescheduler import config
+
+EXAMPLES = Path(__file__).parent / "examples"
+
+Document = dict[str, Any]
+
+OWN_TYPE = {"apiVersion": "rescheduler.io/v1alpha1", "kind": "ReschedulerConfiguration"}
+STOCK_TYPE = {"apiVersion": "kubescheduler.config.k8s.io/v1", "kind": "KubeSchedulerConfiguration"}
+
+ARGS: Document = {
+    "reschedulingInterval": "1m30s",
+    "enabledStrategies": ["NodeMaintenance"],
+    "cpuThreshold": 70,
+    "memoryThreshold": 60.5,
+    "imbalanceThreshold": 0,
+    "maxReschedulePods": 0,
+    "excludedNamespaces": ["kube-system"],
+    "excludedPodSelector": "app in (db,cache),!movable",
+    "scope": {"namespaces": ["team-a", "team-b"], "nodeSelector": "pool=general"},
+    "migration": {
+        "readyTimeout": "10m",
+        "settle": "500ms",
+        "evictionGracePeriod": "45s",
+        "budgetTimeout": "0s",
+    },
+}
+
+COMPLETE_OWN: Document = {
+    **OWN_TYPE,
+    **ARGS,
+    "leaderElection": {"leaderElect": False},
+    "clientConnection": {"kubeconfig": "/etc/kubeconfig"},
+}
+
+_POINTS = (
+    "preEnqueue",
+    "queueSort",
+    "preFilter",
+    "filter",
+    "postFilter",
+    "preScore",
+    "score",
+    "reserve",
+    "permit",
+    "preBind",
+    "bind",
+    "postBind",
+    "multiPoint",
+    "placementGenerate",
+    "placementScore",
+)
+
+COMPLETE_STOCK: Document = {
+    **STOCK_TYPE,
+    "parallelism": 16,
+    "leaderElection": {
+        "leaderElect": False,
+        "leaseDuration": "15s",
+        "renewDeadline": "10s",
+        "retryPeriod": "2s",
+        "resourceLock": "leases",
+        "resourceName": "kube-scheduler",
+        "resourceNamespace": "kube-system",
+    },
+    "clientConnection": {
+        "kubeconfig": "/etc/kubeconfig",
+        "acceptContentTypes": "",
+        "contentType": "application/json",
+        "qps": 50,
+        "burst": 100,
+    },
+    "enableProfiling": True,
+    "enableContentionProfiling": True,
+    "percentageOfNodesToScore": 0,
+    "podInitialBackoffSeconds": 1,
+    "podMaxBackoffSeconds": 10,
+    "delayCacheUntilActive": False,
+    "profiles": [
+        {
+            "schedulerName": "rescheduler-scheduler",
+            "percentageOfNodesToScore": 50,
+            "plugins": {
+                **{point: {"disabled": [{"name": "*"}]} for point in _POINTS},
+                "score": {"enabled": [{"name": "Rescheduler", "weight": 3}, {"name": "Other"}]},
+            },
+            "pluginConfig": [
+                {"name": "Other", "args": {"whatever": [{"deep": None}]}},
+                {"name": "Rescheduler", "args": ARGS},
+            ],
+        }
+    ],
+    "extenders": [
+        {
+            "urlPrefix": "https://extender",
+            "filterVerb": "filter",
+            "preemptVerb": "",
+            "prioritizeVerb": "score",
+            "weight": 1,
+            "bindVerb": "bind",
+            "enableHTTPS": True,
+            "tlsConfig": {
+                "insecure": False,
+                "serverName": "extender",
+                "certFile": "",
+                "keyFile": "",
+                "caFile": "",
+                "certData": "",
+                "keyData": "",
+                "caData": "",
+            },
+            "httpTimeout": "5s",
+            "nodeCacheCapable": True,
+            "managedResources": [{"name": "example.com/gpu", "ignoredByScheduler": True}],
+            "ignorable": True,
+        }
+    ],
+}
+
+
+def own(**fields: object) -> Document:
+    return {**OWN_TYPE, **fields}
+
+
+def stock(*profiles: object, **fields: object) -> Document:
+    return {**STOCK_TYPE, **fields, "profiles": list(profiles)}
+
+
+def profile(name: str = "ours", *, points: tuple[str, ...] = (), **args: object) -> Document:
+    return {
+        "schedulerName": name,
+        "plugins": {point: {"enabled": [{"name": "Rescheduler"}]} for point in points},
+        "pluginConfig": [{"name": "Rescheduler", "args": args}],
+    }
+
+
+def parsed(document: object) -> config.Configuration:
+    """JSON is YAML, so a document needs no YAML writer, whose choices would be tested too."""
+    return config.parse(json.dumps(document))
+
+
+def problems(document: object) -> list[tuple[str, str]]:
+    return text_problems(json.dumps(document))
+
+
+def text_problems(text: str) -> list[tuple[str, str]]:
+    with pytest.raises(config.ConfigurationError) as caught:
+        config.parse(text)
+    return [(problem.path, problem.message) for problem in caught.value.problems]
+
+
+def copied(document: Document) -> Document:
+    return copy.deepcopy(document)

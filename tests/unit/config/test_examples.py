@@ -1,0 +1,94 @@
+"""The files as the requirements show them (S8, S9)."""
+
+import pytest
+
+from rescheduler import config
+from rescheduler.model import selectors
+from tests.unit.config import samples
+
+DEFAULTS = config.Configuration()
+
+
+def test_the_defaults_are_those_of_the_requirements() -> None:
+    assert DEFAULTS.rescheduling_interval_seconds == 30.0
+    assert DEFAULTS.enabled_strategies == ("LoadBalancing", "ResourceOptimization")
+    assert DEFAULTS.cpu_threshold_percent == DEFAULTS.memory_threshold_percent == 80.0
+    assert DEFAULTS.imbalance_threshold_percent == 20.0
+    assert DEFAULTS.max_reschedule_pods == 10
+    assert DEFAULTS.excluded_namespaces == ("kube-system", "kube-public")
+    assert DEFAULTS.excluded_pod_selector == selectors.NOTHING
+    assert DEFAULTS.leader_election.leader_elect
+    assert DEFAULTS.client_connection.kubeconfig == ""
+    assert DEFAULTS.scope == config.Scope(namespaces=None, node_selector=selectors.EVERYTHING)
+    assert DEFAULTS.migration.ready_timeout_seconds == 300
+    assert DEFAULTS.migration.settle_seconds == 0
+    assert DEFAULTS.migration.eviction_grace_period_seconds == 30
+    assert DEFAULTS.migration.budget_timeout_seconds == 60
+    assert DEFAULTS.verbs == config.Verbs(filter=False, score=False, pre_bind=False)
+    assert DEFAULTS.scheduler_names == ()
+
+
+def test_own_file_that_writes_out_every_default() -> None:
+    assert config.load(samples.EXAMPLES / "rescheduler.yaml") == DEFAULTS
+
+
+def test_own_file_with_nothing_in_it_gives_the_defaults() -> None:
+    assert samples.parsed(samples.own()) == DEFAULTS
+
+
+def test_scheduler_file_that_writes_out_every_default() -> None:
+    path = samples.EXAMPLES / "kube-scheduler-without-verbs.yaml"
+    assert config.load(str(path)) == config.Configuration(
+        scheduler_names=("rescheduler-scheduler",)
+    )
+
+
+def test_scheduler_file_with_verbs() -> None:
+    assert config.load(samples.EXAMPLES / "kube-scheduler.yaml") == config.Configuration(
+        enabled_strategies=("LoadBalancing", "ResourceOptimization", "NodeMaintenance"),
+        memory_threshold_percent=75.0,
+        excluded_pod_selector=selectors.parse("app=database"),
+        leader_election=config.LeaderElection(leader_elect=False),
+        client_connection=config.ClientConnection(kubeconfig="/etc/kubernetes/scheduler.conf"),
+        verbs=config.Verbs(filter=True, score=True, pre_bind=True),
+        scheduler_names=("rescheduler-scheduler",),
+    )
+
+
+COMPLETE = config.Configuration(
+    rescheduling_interval_seconds=90.0,
+    enabled_strategies=("NodeMaintenance",),
+    cpu_threshold_percent=70.0,
+    memory_threshold_percent=60.5,
+    imbalance_threshold_percent=0.0,
+    max_reschedule_pods=0,
+    excluded_namespaces=("kube-system",),
+    excluded_pod_selector=selectors.parse("!movable,app in (cache,db)"),
+    leader_election=config.LeaderElection(leader_elect=False),
+    client_connection=config.ClientConnection(kubeconfig="/etc/kubeconfig"),
+    scope=config.Scope(
+        namespaces=("team-a", "team-b"), node_selector=selectors.parse("pool=general")
+    ),
+    migration=config.Migration(
+        ready_timeout_seconds=600.0,
+        settle_seconds=0.5,
+        eviction_grace_period_seconds=45,
+        budget_timeout_seconds=0.0,
+    ),
+)
+
+
+def test_own_file_with_every_field() -> None:
+    assert samples.parsed(samples.COMPLETE_OWN) == COMPLETE
+
+
+def test_scheduler_file_with_every_field_that_a_stock_scheduler_knows() -> None:
+    configuration = samples.parsed(samples.COMPLETE_STOCK)
+    assert config.to_document(configuration) == config.to_document(COMPLETE)
+    assert configuration.verbs == config.Verbs(score=True)
+    assert configuration.scheduler_names == ("rescheduler-scheduler",)
+
+
+@pytest.mark.parametrize("profiles", [[], [{"schedulerName": "default-scheduler"}]])
+def test_scheduler_file_without_our_plugin_gives_the_defaults(profiles: list[object]) -> None:
+    assert samples.parsed(samples.stock(*profiles)) == DEFAULTS

@@ -1,0 +1,159 @@
+"""Single values: what is accepted, and how a refusal reads."""
+
+import pytest
+
+from rescheduler import config
+from rescheduler.model import selectors
+from tests.unit.config import samples
+
+REFUSED = [
+    ("cpuThreshold", True, "expected a number, found true"),
+    ("cpuThreshold", "80", 'expected a number, found the string "80"; write it without quotes'),
+    ("cpuThreshold", "high", 'expected a number, found the string "high"'),
+    ("cpuThreshold", None, "expected a number, found null"),
+    ("cpuThreshold", [80], "expected a number, found a list"),
+    ("cpuThreshold", 0, "must be more than 0 and at most 100 (per cent), found 0"),
+    ("memoryThreshold", 100.1, "must be more than 0 and at most 100 (per cent), found 100.1"),
+    ("memoryThreshold", -1, "must be more than 0 and at most 100 (per cent), found -1"),
+    ("imbalanceThreshold", -0.1, "must be at least 0 and at most 100 (per cent), found -0.1"),
+    ("maxReschedulePods", 1.0, "expected a whole number, found the number 1.0"),
+    ("maxReschedulePods", False, "expected a whole number, found false"),
+    ("maxReschedulePods", -1, "must be at least 0 and at most 2147483647, found -1"),
+    ("maxReschedulePods", 2**31, "must be at least 0 and at most 2147483647, found 2147483648"),
+    ("maxReschedulePods", 10**30, "expected a whole number, found the number 1e+30"),
+    ("reschedulingInterval", "999ms", 'must be between 1s and 24h, found "999ms"'),
+    ("reschedulingInterval", "24h0m0.001s", 'must be between 1s and 24h, found "24h0m0.001s"'),
+    ("reschedulingInterval", "-30s", 'must be between 1s and 24h, found "-30s"'),
+    (
+        "reschedulingInterval",
+        30,
+        'expected a duration such as "30s" or "1m30s", found the number 30',
+    ),
+    (
+        "reschedulingInterval",
+        "30",
+        'expected a duration such as "30s" or "1m30s", found "30": a unit is missing',
+    ),
+    (
+        "enabledStrategies",
+        "LoadBalancing",
+        'expected a list of names, found the string "LoadBalancing"',
+    ),
+    ("excludedNamespaces", None, "expected a list of names, found null"),
+    (
+        "excludedPodSelector",
+        "a=b c",
+        "not a label selector: expected ',' or the end at character 5, found 'c'",
+    ),
+    ("excludedPodSelector", 5, "expected a label selector as a string, found the number 5"),
+    ("excludedPodSelector", {"a": "b"}, "expected a label selector as a string, found a mapping"),
+    ("leaderElection", True, "expected a mapping, found true"),
+    ("scope", [], "expected a mapping, found a list"),
+]
+
+
+@pytest.mark.parametrize(("field", "value", "message"), REFUSED)
+def test_refused_value(field: str, value: object, message: str) -> None:
+    ((path, found),) = samples.problems(samples.own(**{field: value}))
+    assert path == field
+    assert found.startswith(message)
+
+
+REFUSED_IN_SECTIONS = [
+    ({"scope": {"namespaces": []}}, "scope.namespaces", "leave the field out"),
+    ({"scope": {"namespaces": None}}, "scope.namespaces", "leave the field out"),
+    ({"scope": {"namespaces": ["*"]}}, "scope.namespaces[0]", "no patterns"),
+    ({"scope": {"namespaces": ["a", "b", "a"]}}, "scope.namespaces[2]", "scope.namespaces[0]"),
+    ({"scope": {"namespaces": ["a", ""]}}, "scope.namespaces[1]", "not the name of a namespace"),
+    ({"scope": {"namespaces": ["a" * 64]}}, "scope.namespaces[0]", "not the name of a namespace"),
+    ({"scope": {"namespaces": ["a", 5]}}, "scope.namespaces[1]", "put it in quotes"),
+    ({"scope": {"nodeSelector": "-a"}}, "scope.nodeSelector", "label key '-a'"),
+    ({"migration": {"readyTimeout": "0s"}}, "migration.readyTimeout", "between 1ms and 24h"),
+    ({"migration": {"settle": "-1s"}}, "migration.settle", "between 0s and 24h"),
+    ({"migration": {"settle": 0}}, "migration.settle", "expected a duration"),
+    ({"migration": {"budgetTimeout": "25h"}}, "migration.budgetTimeout", "between 0s and 24h"),
+    ({"migration": {"evictionGracePeriod": "0s"}}, "migration.evictionGracePeriod", "between 1s"),
+    (
+        {"migration": {"evictionGracePeriod": "1500ms"}},
+        "migration.evictionGracePeriod",
+        "whole seconds",
+    ),
+    ({"enabledStrategies": ["Loadbalance"]}, "enabledStrategies[0]", '"LoadBalancing"'),
+    (
+        {"enabledStrategies": ["x"]},
+        "enabledStrategies[0]",
+        "known: LoadBalancing, ResourceOptimization, NodeMaintenance",
+    ),
+    ({"leaderElection": {"leaderElect": "yes"}}, "leaderElection.leaderElect", "true or false"),
+    ({"leaderElection": {"leaderElect": 1}}, "leaderElection.leaderElect", "true or false"),
+    ({"clientConnection": {"kubeconfig": 1}}, "clientConnection.kubeconfig", "a string"),
+    ({"verbs": {}}, "verbs", "unknown field"),
+    ({"schedulerNames": []}, "schedulerNames", "unknown field"),
+]
+
+
+@pytest.mark.parametrize(("fields", "path", "part"), REFUSED_IN_SECTIONS)
+def test_refused_in_a_section(fields: dict[str, object], path: str, part: str) -> None:
+    ((found_path, message),) = samples.problems(samples.own(**fields))
+    assert found_path == path
+    assert part in message
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"cpuThreshold": 100, "memoryThreshold": 0.001, "imbalanceThreshold": 0},
+        {"imbalanceThreshold": 100, "maxReschedulePods": 0},
+        {"reschedulingInterval": "1s"},
+        {"reschedulingInterval": "24h"},
+        {"enabledStrategies": list(config.STRATEGIES)},
+        {"enabledStrategies": [], "excludedNamespaces": []},
+        {"scope": None, "migration": {}},
+    ],
+)
+def test_accepted_at_the_bounds(fields: dict[str, object]) -> None:
+    samples.parsed(samples.own(**fields))
+
+
+@pytest.mark.parametrize("text", ["", "  "])
+def test_an_empty_pod_selector_excludes_no_pod(text: str) -> None:
+    configuration = samples.parsed(samples.own(excludedPodSelector=text))
+    assert not configuration.excluded_pod_selector.matches({})
+    assert not configuration.excluded_pod_selector.matches({"a": "b"})
+
+
+def test_an_empty_node_selector_is_all_nodes() -> None:
+    configuration = samples.parsed(samples.own(scope={"nodeSelector": ""}))
+    assert configuration.scope.node_selector == selectors.EVERYTHING
+
+
+def test_all_problems_at_once_in_order_of_appearance() -> None:
+    document = samples.own(
+        migration={"settle": 1, "patience": "1s"},
+        cpuTreshold=1,
+        scope={"namespaces": ["A", "b", "b"]},
+        cpuThreshold="x",
+    )
+    assert [path for path, _ in samples.problems(document)] == [
+        "migration.settle",
+        "migration.patience",
+        "cpuTreshold",
+        "scope.namespaces[0]",
+        "scope.namespaces[2]",
+        "cpuThreshold",
+    ]
+
+
+def test_the_error_prints_a_line_for_each_problem() -> None:
+    text = "apiVersion: rescheduler.io/v1alpha1\nkind: Rescheduler\ncpuTreshold: 1\n"
+    with pytest.raises(config.ConfigurationError) as caught:
+        config.parse(text, "dir/file.yaml")
+    assert str(caught.value).splitlines() == [
+        'dir/file.yaml: kind: expected "ReschedulerConfiguration", found the string "Rescheduler"',
+        'dir/file.yaml: cpuTreshold: unknown field; did you mean "cpuThreshold"?',
+    ]
+
+
+def test_a_name_that_could_dress_up_the_output_is_quoted() -> None:
+    ((path, _),) = samples.problems(samples.own(**{"a\n\x1b[2Jb.c": 1}))
+    assert path == r'["a\n\u001b[2Jb.c"]'
