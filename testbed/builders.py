@@ -1,0 +1,81 @@
+"""Kubernetes objects as tests write them: short, with defaults for what a test ignores."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from testbed.api import Object
+
+BEHAVIOUR = "testbed.rescheduler.io/"
+"""Prefix of the annotations that `stages.yaml` obeys."""
+
+
+def behaviour(**what: str) -> dict[str, str]:
+    """The annotations that make a simulated kubelet do so, for example ready_after="3s"."""
+    return {BEHAVIOUR + name.replace("_", "-"): value for name, value in what.items()}
+
+
+def node(name: str, *, cpu: str = "4", memory: str = "16Gi", pods: str = "110") -> Object:
+    room = {"cpu": cpu, "memory": memory, "pods": pods, "ephemeral-storage": "100Gi"}
+    labels = {"kubernetes.io/hostname": name, "kubernetes.io/os": "linux"}
+    return {
+        "apiVersion": "v1",
+        "kind": "Node",
+        "metadata": {"name": name, "labels": labels | {BEHAVIOUR + "kubelet": "alive"}},
+        "spec": {},
+        "status": {"allocatable": room, "capacity": room},
+    }
+
+
+def pod_spec(*, cpu: str = "500m", memory: str = "256Mi", image: str = "app:1") -> Object:
+    container = {
+        "name": "app",
+        "image": image,
+        "ports": [{"name": "http", "containerPort": 8080}],
+        "resources": {"requests": {"cpu": cpu, "memory": memory}},
+    }
+    return {"containers": [container], "terminationGracePeriodSeconds": 30}
+
+
+def deployment(
+    name: str,
+    *,
+    replicas: int,
+    spec: Object | None = None,
+    annotations: Mapping[str, str] | None = None,
+    **settings: Any,  # noqa: ANN401 - further fields of the Deployment's spec
+) -> Object:
+    labels = {"app": name}
+    template = {
+        "metadata": {"labels": labels, "annotations": dict(annotations or {})},
+        "spec": spec or pod_spec(),
+    }
+    return {
+        "apiVersion": "apps/v1",
+        "kind": "Deployment",
+        "metadata": {"name": name, "labels": labels},
+        "spec": {
+            "replicas": replicas,
+            "selector": {"matchLabels": labels},
+            "template": template,
+            **settings,
+        },
+    }
+
+
+def service(name: str) -> Object:
+    return {
+        "apiVersion": "v1",
+        "kind": "Service",
+        "metadata": {"name": name},
+        "spec": {"selector": {"app": name}, "ports": [{"port": 80, "targetPort": "http"}]},
+    }
+
+
+def budget(name: str, **limit: int | str) -> Object:
+    """With minAvailable=4, or maxUnavailable=0, or a percentage of either."""
+    return {
+        "apiVersion": "policy/v1",
+        "kind": "PodDisruptionBudget",
+        "metadata": {"name": name},
+        "spec": {"selector": {"matchLabels": {"app": name}}, **limit},
+    }
