@@ -1,0 +1,3 @@
+from rescheduler.cli import main
+
+main()

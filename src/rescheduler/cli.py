@@ -1,0 +1,114 @@
+"""The command line. Reads flags, starts the flow, and tells people in words how it ended."""
+
+import asyncio
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
+
+import structlog
+import typer
+
+from rescheduler import __version__, config, logs
+from rescheduler.errors import ReschedulerError
+
+app = typer.Typer(
+    help="Moves pods to where they belong, ready on the target before the old one goes.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+)
+
+_OK, _FAILED, _UNUSABLE = 0, 1, 2
+
+
+def main() -> None:
+    try:
+        app()
+    except ReschedulerError as problem:
+        # One line per problem, and no trace: these are for the reader to mend.
+        typer.echo(f"error: {problem}", err=True)
+        sys.exit(_FAILED)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Connection:
+    kubeconfig: str
+    context: str | None
+
+
+@app.command()
+def run(
+    config_file: Annotated[
+        Path,
+        typer.Option(
+            "--config",
+            metavar="FILE",
+            help="ReschedulerConfiguration or KubeSchedulerConfiguration.",
+        ),
+    ],
+    *,
+    once: Annotated[bool, typer.Option("--once", help="One pass, then exit.")] = False,
+    kubeconfig: Annotated[
+        str,
+        typer.Option(metavar="FILE", help="Before clientConnection.kubeconfig and $KUBECONFIG."),
+    ] = "",
+    context: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Context of the kubeconfig to use.")
+    ] = None,
+    verbosity: Annotated[
+        int, typer.Option("--v", metavar="N", help="2: what happens; 4: also why pods stay.")
+    ] = 2,
+    log_format: Annotated[str, typer.Option(metavar="text|json")] = "text",
+) -> None:
+    """Observe the cluster, plan, and move what is badly placed.
+
+    Exit status: 0 when the pass did what there was to do, 1 when a move failed (and was taken
+    back) or the cluster could not be reached, 2 for wrong usage.
+    """
+    if not once:
+        raise typer.BadParameter("the continuous loop is not there yet; add --once for one pass")
+    if log_format not in ("text", "json"):
+        raise typer.BadParameter(
+            f"{log_format!r} is neither text nor json", param_hint="--log-format"
+        )
+    logs.set_up(verbosity=verbosity, form="json" if log_format == "json" else "text")
+    configuration = config.load(config_file)
+    where = Connection(
+        kubeconfig=kubeconfig or configuration.client_connection.kubeconfig, context=context
+    )
+    try:
+        raise typer.Exit(asyncio.run(_one_pass(configuration, where)))
+    except KeyboardInterrupt:
+        typer.echo("interrupted; the next run ends what this one left unfinished", err=True)
+        raise typer.Exit(130) from None
+
+
+async def _one_pass(configuration: config.Configuration, where: Connection) -> int:
+    # Slow to import, and not needed to print a usage message.
+    from rescheduler import cycle, kube
+    from rescheduler.clock import SystemClock
+
+    log = structlog.get_logger()
+    log.info("starts", version=__version__, configuration=config.to_document(configuration))
+    async with kube.connect(where.kubeconfig, where.context) as api:
+        report = await cycle.run_once(api, SystemClock(), configuration)
+    log.info("pass ended", moved=report.moved, failed=report.failed, summary=report.summary)
+    return _FAILED if report.failed else _OK
+
+
+@app.command()
+def validate(
+    config_file: Annotated[Path, typer.Option("--config", metavar="FILE")],
+) -> None:
+    """Check a configuration file, and print what is in force with it."""
+    import yaml
+
+    effective = config.to_document(config.load(config_file))
+    typer.echo(yaml.safe_dump(effective, sort_keys=False), nl=False)
+
+
+@app.command()
+def version() -> None:
+    """Print the version."""
+    typer.echo(f"rescheduler {__version__}")

@@ -1,0 +1,21 @@
+"""Time, handed in to whoever acts, so that a simulated cluster can run on its own."""
+
+import time
+from datetime import UTC, datetime
+from typing import Protocol
+
+
+class Clock(Protocol):
+    def monotonic(self) -> float:
+        """Seconds for measuring durations; never goes back."""
+        ...
+
+    def now(self) -> datetime: ...
+
+
+class SystemClock:
+    def monotonic(self) -> float:
+        return time.monotonic()
+
+    def now(self) -> datetime:
+        return datetime.now(UTC)  # noqa: TID251 - this is the one place

@@ -1,0 +1,102 @@
+"""Answers of the API server, named by what they mean for the caller."""
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from rescheduler.errors import ReschedulerError
+
+
+class KubeError(ReschedulerError):
+    """The API server refused a request, or could not be asked."""
+
+    def __init__(self, message: str, *, status: int = 0, retry_after: float | None = None) -> None:
+        super().__init__(message)
+        self.status = status
+        self.retry_after_seconds = retry_after
+
+
+class NotFound(KubeError): ...
+
+
+class Conflict(KubeError):
+    """The object is another one by now, or has changed since it was read."""
+
+
+class AlreadyExists(KubeError): ...
+
+
+class Forbidden(KubeError): ...
+
+
+class Unauthorized(KubeError): ...
+
+
+class Invalid(KubeError):
+    """Repeating the same request cannot help."""
+
+
+class Expired(KubeError):
+    """The watched version is no longer kept: list anew."""
+
+
+class BudgetRefused(KubeError):
+    """A PodDisruptionBudget allows no disruption now."""
+
+
+class SeveralBudgets(KubeError):
+    """More than one PodDisruptionBudget selects the pod: it can never be evicted."""
+
+
+class Throttled(KubeError):
+    """The server asks us to slow down."""
+
+
+class Unavailable(KubeError):
+    """No answer, or a passing fault: whether a write took effect is not known."""
+
+
+_BY_REASON = {"AlreadyExists": AlreadyExists, "Expired": Expired, "Gone": Expired}
+_BY_STATUS = {
+    400: Invalid,
+    401: Unauthorized,
+    403: Forbidden,
+    404: NotFound,
+    409: Conflict,
+    410: Expired,
+    422: Invalid,
+    429: Throttled,
+}
+
+
+def from_answer(status: int, headers: Mapping[str, str], body: bytes) -> KubeError:
+    answer = _status_object(body)
+    message = answer.get("message") or body[:500].decode(errors="replace") or f"HTTP {status}"
+    retry_after = _seconds(headers.get("Retry-After"))
+    kind = _BY_REASON.get(answer.get("reason", "")) or _BY_STATUS.get(status, Unavailable)
+    if kind is Throttled and _caused_by_budget(answer):
+        kind = BudgetRefused
+    # The server gives this one no reason and no details; Karpenter compares the words too.
+    if "more than one PodDisruptionBudget" in message:
+        kind = SeveralBudgets
+    return kind(message, status=status, retry_after=retry_after)
+
+
+def _status_object(body: bytes) -> dict[str, Any]:
+    try:
+        answer = json.loads(body)
+    except ValueError:
+        return {}
+    return answer if isinstance(answer, dict) else {}
+
+
+def _caused_by_budget(answer: Mapping[str, Any]) -> bool:
+    causes = (answer.get("details") or {}).get("causes") or []
+    return any(cause.get("reason") == "DisruptionBudget" for cause in causes)
+
+
+def _seconds(text: str | None) -> float | None:
+    try:
+        return float(text) if text else None
+    except ValueError:
+        return None

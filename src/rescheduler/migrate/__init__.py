@@ -1,0 +1,13 @@
+"""Move -> cluster.
+
+In: moves, whoever decided them, and the door to the API server. Out: each move completed, or
+undone so that it never happened, and an `Outcome` that says which and why. What does not belong
+here: which pod should move, and where to.
+"""
+
+from rescheduler.migrate.intents import find_unfinished, intend
+from rescheduler.migrate.outcomes import Outcome
+from rescheduler.migrate.surge import Intent, Settings
+from rescheduler.migrate.surging import surge
+
+__all__ = ["Intent", "Outcome", "Settings", "find_unfinished", "intend", "surge"]

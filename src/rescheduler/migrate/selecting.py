@@ -1,0 +1,61 @@
+"""Who selects pods by their labels: Services, budgets, network policies, ReplicaSets. Pure."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from rescheduler.model import selectors
+from rescheduler.model.selectors import Selector
+
+Object = Mapping[str, Any]
+
+
+def of_services(services: Iterable[Object]) -> list[Selector]:
+    # A Service without a selector has its endpoints written by someone else.
+    found = ((each.get("spec") or {}).get("selector") for each in services)
+    return [selectors.from_object({"matchLabels": each}) for each in found if each]
+
+
+def of_budgets(budgets: Iterable[Object]) -> list[Selector]:
+    return [_read((each.get("spec") or {}).get("selector")) for each in budgets]
+
+
+def of_network_policies(policies: Iterable[Object]) -> list[Selector]:
+    """Both the pods that a policy is about and the peers that it names."""
+    found = []
+    for policy in policies:
+        spec = policy.get("spec") or {}
+        found.append(_read(spec.get("podSelector")))
+        for rule in [*(spec.get("ingress") or ()), *(spec.get("egress") or ())]:
+            for peer in [*(rule.get("from") or ()), *(rule.get("to") or ())]:
+                found += [_read(peer["podSelector"])] if peer.get("podSelector") else []
+    return found
+
+
+def matching(holders: Iterable[Object], labels: Mapping[str, str]) -> list[str]:
+    """Names of the budgets or ReplicaSets whose `spec.selector` matches these labels."""
+    return [
+        each["metadata"]["name"]
+        for each in holders
+        if _read((each.get("spec") or {}).get("selector")).matches(labels)
+    ]
+
+
+def services_with(slices: Iterable[Object], pod_uid: str, *, ready: bool = False) -> set[str]:
+    """Services whose EndpointSlices hold the pod (and say that it is ready)."""
+    found = set()
+    for each in slices:
+        for endpoint in each.get("endpoints") or ():
+            if (endpoint.get("targetRef") or {}).get("uid") != pod_uid:
+                continue
+            if not ready or (endpoint.get("conditions") or {}).get("ready"):
+                labels = each["metadata"].get("labels") or {}
+                found.add(labels.get("kubernetes.io/service-name", each["metadata"]["name"]))
+    return found
+
+
+def _read(selector: Mapping[str, Any] | None) -> Selector:
+    try:
+        return selectors.from_object(selector)
+    except selectors.InvalidSelectorError:
+        # As the API server does: a selector that cannot be read matches nothing.
+        return selectors.NOTHING

@@ -1,0 +1,9 @@
+"""Snapshot + Configuration -> Plan.
+
+In: an immutable snapshot and the configuration. Out: moves and refusals, each with its reason.
+Pure: no I/O, no clock, no logging. What does not belong here: how a pod is moved.
+"""
+
+from rescheduler.plan.balancing import plan
+
+__all__ = ["plan"]

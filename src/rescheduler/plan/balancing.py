@@ -1,0 +1,127 @@
+"""LoadBalancing, a thin slice: one pod from the most to the least loaded node, by requests."""
+
+from dataclasses import dataclass
+
+from rescheduler.config import Configuration
+from rescheduler.model import resources
+from rescheduler.model.cluster import Node, Pod, Snapshot
+from rescheduler.model.moves import Move, Plan, Refusal
+from rescheduler.plan.fitting import why_it_does_not_fit, why_not_a_target
+from rescheduler.plan.movable import why_it_stays
+
+STRATEGY = "LoadBalancing"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Imbalance:
+    """The widest gap between two nodes, of one resource, in percentage points of allocatable."""
+
+    resource: str
+    most: Node
+    most_percent: float
+    least: Node
+    least_percent: float
+
+    @property
+    def points(self) -> float:
+        return self.most_percent - self.least_percent
+
+    def __str__(self) -> str:
+        return (
+            f"{self.resource} requests: {self.most.name} {self.most_percent:.1f} %, "
+            f"{self.least.name} {self.least_percent:.1f} %, imbalance {self.points:.1f} points"
+        )
+
+
+def plan(snapshot: Snapshot, configuration: Configuration) -> Plan:
+    if STRATEGY not in configuration.enabled_strategies:
+        return _rest(f"{STRATEGY} is not among enabledStrategies")
+    nodes = [node for node in snapshot.nodes if not why_not_a_target(node)]
+    if len(nodes) < 2:  # noqa: PLR2004
+        return _rest(
+            f"{len(nodes)} of {len(snapshot.nodes)} nodes in scope can take pods: 2 are needed"
+        )
+    imbalance = max(
+        (_imbalance(name, nodes, snapshot) for name in (resources.CPU, resources.MEMORY)),
+        key=lambda found: found.points,
+    )
+    threshold = configuration.imbalance_threshold_percent
+    if imbalance.points <= threshold:
+        return _rest(f"{imbalance}, not above the threshold of {threshold:g}")
+    return _relieve(imbalance, snapshot, configuration)
+
+
+def _imbalance(resource: str, nodes: list[Node], snapshot: Snapshot) -> Imbalance:
+    percent = {node.name: _percent(resource, node, snapshot) for node in nodes}
+    # By name among equals, so that the same snapshot always gives the same plan.
+    ordered = sorted(nodes, key=lambda node: (percent[node.name], node.name))
+    least, most = ordered[0], ordered[-1]
+    return Imbalance(
+        resource=resource,
+        most=most,
+        most_percent=percent[most.name],
+        least=least,
+        least_percent=percent[least.name],
+    )
+
+
+def _percent(resource: str, node: Node, snapshot: Snapshot) -> float:
+    # A terminating pod is on its way out: it takes room, but is no reason to move others.
+    counted = (
+        pod.requests.get(resource, 0)
+        for pod in snapshot.pods_by_node[node.name]
+        if not pod.finished and not pod.terminating
+    )
+    return 100 * sum(counted) / node.allocatable[resource]
+
+
+def _relieve(imbalance: Imbalance, snapshot: Snapshot, configuration: Configuration) -> Plan:
+    target = imbalance.least
+    present = snapshot.pods_by_node[target.name]
+    movable: list[Pod] = []
+    refusals: list[Refusal] = []
+    for pod in snapshot.pods_by_node[imbalance.most.name]:
+        if pod.finished:
+            continue
+        reason = (
+            why_it_stays(pod, snapshot, configuration)
+            or _why_no_gain(pod, imbalance)
+            or why_it_does_not_fit(pod, target, present)
+        )
+        if reason:
+            refusals.append(Refusal(namespace=pod.namespace, pod=pod.name, reason=reason))
+        else:
+            movable.append(pod)
+    if not movable:
+        return Plan(moves=(), refusals=tuple(refusals), summary=f"{imbalance}; no pod can be moved")
+    best = min(movable, key=lambda pod: (pod.priority, _gap_after(pod, imbalance), pod.full_name))
+    move = Move(
+        namespace=best.namespace,
+        pod=best.name,
+        uid=best.uid,
+        source=imbalance.most.name,
+        target=target.name,
+        strategy=STRATEGY,
+        reason=f"{imbalance}; {_gap_after(best, imbalance):.1f} points after the move",
+    )
+    return Plan(moves=(move,), refusals=tuple(refusals), summary=str(imbalance))
+
+
+def _why_no_gain(pod: Pod, imbalance: Imbalance) -> str:
+    after = _gap_after(pod, imbalance)
+    if after < imbalance.points:
+        return ""
+    return (
+        f"moving it would leave a gap of {after:.1f} points where there are {imbalance.points:.1f}"
+    )
+
+
+def _gap_after(pod: Pod, imbalance: Imbalance) -> float:
+    asked = pod.requests.get(imbalance.resource, 0)
+    most = imbalance.most_percent - 100 * asked / imbalance.most.allocatable[imbalance.resource]
+    least = imbalance.least_percent + 100 * asked / imbalance.least.allocatable[imbalance.resource]
+    return abs(most - least)
+
+
+def _rest(summary: str) -> Plan:
+    return Plan(moves=(), refusals=(), summary=summary)
