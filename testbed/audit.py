@@ -1,0 +1,277 @@
+"""Judges a recorded history. Pure: the same history always gets the same verdict.
+
+Knows nothing of the product: only what Kubernetes objects showed over time and what the API server
+wrote into its audit log.
+"""
+
+import math
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from testbed.api import Object
+
+# Objects of users that a migration must leave as they are.
+USER_KINDS = (
+    "Deployment",
+    "ReplicaSet",
+    "StatefulSet",
+    "Service",
+    "PodDisruptionBudget",
+    "NetworkPolicy",
+)
+WATCHED_KINDS = (*USER_KINDS, "Pod", "EndpointSlice")
+
+
+@dataclass(frozen=True, slots=True)
+class Observation:
+    """One object as it was from this version on; `object` is None when it was gone."""
+
+    version: int
+    kind: str
+    uid: str
+    object: Object | None
+
+
+@dataclass(frozen=True, slots=True)
+class Shortfall:
+    """Fewer than there should have been, where before there were enough."""
+
+    what: str
+    had: int
+    wanted: int
+    version: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Write:
+    """One request of the process under test, as the API server logged it."""
+
+    verb: str
+    resource: str
+    subresource: str
+    namespace: str
+    name: str
+    code: int
+    dry_run: bool
+    guarded: bool
+    """It named the UID that it meant, or created something."""
+
+    @property
+    def permission(self) -> str:
+        return f"{self.verb} {self.resource}" + (f"/{self.subresource}" if self.subresource else "")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Audit:
+    history: tuple[Observation, ...]
+    """In the order of the versions; the first ones are what was there at the beginning."""
+    began: int
+    """The version at which the recording began."""
+    requests: tuple[Write, ...]
+
+    # ------------------------------------------------------------------ what was asked
+
+    def replicas_missing(self) -> list[Shortfall]:
+        """Did the ready pods of a workload ever fall below its spec.replicas?"""
+        return _falls(self._states(), _ready_and_wanted)
+
+    def endpoints_missing(self) -> list[Shortfall]:
+        """Were there ever fewer ready endpoints of a Service than at the beginning?"""
+        states = list(self._states())
+        before = _ready_endpoints(states[0][1]) if states else {}
+
+        def count(state: "State") -> dict[str, tuple[int, int]]:
+            now = _ready_endpoints(state)
+            return {name: (now.get(name, 0), wanted) for name, wanted in before.items()}
+
+        return _falls(states, count)
+
+    def budgets_violated(self) -> list[Shortfall]:
+        """Recomputed from the pods, for a budget's own status lags behind."""
+        return _falls(self._states(), _healthy_and_desired)
+
+    def changed_objects(self) -> list[str]:
+        """What of the users' objects is not as it was: changed, made or removed."""
+        first: dict[str, Object] = {}
+        found: dict[str, None] = {}
+        for seen in self.history:
+            if seen.kind not in USER_KINDS:
+                continue
+            before = first.get(seen.uid)
+            if before is None and seen.object is not None:
+                first[seen.uid] = seen.object
+                if seen.version > self.began:
+                    found[f"{seen.kind} {seen.object['metadata']['name']} was made"] = None
+            elif before is not None:
+                for change in _differences(before, seen.object):
+                    found[f"{seen.kind} {before['metadata']['name']}: {change}"] = None
+        return list(found)
+
+    def permissions_used(self) -> set[str]:
+        return {write.permission for write in self.requests}
+
+    def writes(self) -> list[Write]:
+        """What took effect, in order."""
+        return [
+            write
+            for write in self.requests
+            if write.verb not in ("get", "list", "watch") and not write.dry_run and write.code < 300  # noqa: PLR2004
+        ]
+
+    def pods_made(self) -> list[str]:
+        return self._pods(lambda seen: seen.version > self.began)
+
+    def pods_removed(self) -> list[str]:
+        gone = {seen.uid for seen in self.history if seen.kind == "Pod" and seen.object is None}
+        return self._pods(lambda seen: seen.uid in gone)
+
+    # ------------------------------------------------------------------ replaying
+
+    def _pods(self, wanted: Any) -> list[str]:  # noqa: ANN401
+        first: dict[str, Observation] = {}
+        for seen in self.history:
+            if seen.kind == "Pod" and seen.object is not None:
+                first.setdefault(seen.uid, seen)
+        return [
+            seen.object["metadata"]["name"]
+            for seen in first.values()
+            if seen.object is not None and wanted(seen)
+        ]
+
+    def _states(self) -> Iterator[tuple[int, "State"]]:
+        """The state at the beginning, and after every change."""
+        state = State()
+        opened = False
+        for seen in self.history:
+            if seen.version > self.began and not opened:
+                opened = True
+                yield self.began, state
+            state.apply(seen)
+            if seen.version > self.began:
+                yield seen.version, state
+        if not opened:
+            yield self.began, state
+
+
+class State:
+    """All objects of one moment."""
+
+    def __init__(self) -> None:
+        self._objects: dict[tuple[str, str], Object] = {}
+
+    def apply(self, seen: Observation) -> None:
+        if seen.object is None:
+            self._objects.pop((seen.kind, seen.uid), None)
+        else:
+            self._objects[seen.kind, seen.uid] = seen.object
+
+    def all(self, kind: str) -> list[Object]:
+        return [each for (of, _), each in self._objects.items() if of == kind]
+
+
+def _falls(states: Iterable[tuple[int, State]], count: Any) -> list[Shortfall]:  # noqa: ANN401
+    """Every moment at which a count fell below what is wanted, having reached it before."""
+    enough: dict[str, int] = {}
+    found = []
+    for version, state in states:
+        for what, (had, wanted) in count(state).items():
+            if had >= wanted:
+                enough[what] = wanted
+            # A user who asks for more has not lost anything yet.
+            elif enough.get(what) == wanted:
+                found.append(Shortfall(what, had, wanted, version))
+                del enough[what]
+    return found
+
+
+def _ready_and_wanted(state: State) -> dict[str, tuple[int, int]]:
+    counts = {}
+    for kind in ("Deployment", "StatefulSet"):
+        for workload in state.all(kind):
+            spec = workload["spec"]
+            ready = _ready_pods(state, spec["selector"])
+            name = f"{kind} {workload['metadata']['name']}"
+            counts[name] = (len(ready), spec.get("replicas", 1))
+    return counts
+
+
+def _healthy_and_desired(state: State) -> dict[str, tuple[int, int]]:
+    counts = {}
+    for budget in state.all("PodDisruptionBudget"):
+        spec = budget["spec"]
+        expected = sum(
+            workload["spec"].get("replicas", 1)
+            for kind in ("Deployment", "StatefulSet")
+            for workload in state.all(kind)
+            if _matches(spec["selector"], workload["spec"]["template"]["metadata"]["labels"])
+        )
+        if "minAvailable" in spec:
+            desired = _share(spec["minAvailable"], expected)
+        else:
+            desired = expected - _share(spec["maxUnavailable"], expected)
+        healthy = len(_ready_pods(state, spec["selector"]))
+        counts[f"PodDisruptionBudget {budget['metadata']['name']}"] = (healthy, desired)
+    return counts
+
+
+def _ready_endpoints(state: State) -> dict[str, int]:
+    ready: dict[str, set[str]] = {}
+    for piece in state.all("EndpointSlice"):
+        service = piece["metadata"]["labels"].get("kubernetes.io/service-name", "")
+        known = ready.setdefault(f"Service {service}", set())
+        for endpoint in piece.get("endpoints") or ():
+            if endpoint["conditions"].get("ready"):
+                known.add(endpoint["targetRef"]["uid"])
+    return {service: len(pods) for service, pods in ready.items()}
+
+
+def _ready_pods(state: State, selector: Object) -> list[Object]:
+    return [
+        pod
+        for pod in state.all("Pod")
+        if _matches(selector, pod["metadata"].get("labels") or {}) and is_ready(pod)
+    ]
+
+
+def is_ready(pod: Object) -> bool:
+    """Ready, and not told to end."""
+    if "deletionTimestamp" in pod["metadata"]:
+        return False
+    conditions = pod.get("status", {}).get("conditions") or ()
+    return any(each["type"] == "Ready" and each["status"] == "True" for each in conditions)
+
+
+def is_usable(node: Object) -> bool:
+    """Ready, and free of the taints that the node controller sets."""
+    conditions = node.get("status", {}).get("conditions") or ()
+    ready = any(each["type"] == "Ready" and each["status"] == "True" for each in conditions)
+    taints = [taint["key"] for taint in node["spec"].get("taints") or ()]
+    return ready and not any(key.startswith("node.kubernetes.io/") for key in taints)
+
+
+def _matches(selector: Object, labels: Mapping[str, str]) -> bool:
+    # Tests select by matchLabels only; anything else would be judged wrongly, so it is refused.
+    assert set(selector) <= {"matchLabels"}, f"the auditor cannot judge {selector}"
+    wanted = selector.get("matchLabels") or {}
+    return all(labels.get(key) == value for key, value in wanted.items())
+
+
+def _share(amount: int | str, of: int) -> int:
+    if isinstance(amount, int):
+        return amount
+    return math.ceil(int(amount.removesuffix("%")) * of / 100)
+
+
+def _differences(before: Object, after: Object | None) -> list[str]:
+    if after is None:
+        return ["was removed"]
+    fields = ("labels", "annotations", "generation", "deletionTimestamp", "ownerReferences")
+    found = [
+        f"metadata.{field} changed"
+        for field in fields
+        if before["metadata"].get(field) != after["metadata"].get(field)
+    ]
+    if before.get("spec") != after.get("spec"):
+        found.append("spec changed")
+    return found

@@ -1,0 +1,129 @@
+"""Records what happens in a namespace: own credentials, own watches, and the audit log."""
+
+import asyncio
+import json
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+from testbed.api import Api, Object
+from testbed.audit import WATCHED_KINDS, Audit, Observation, Write
+from testbed.instance import Instance
+
+_CATCH_UP_SECONDS = 20.0
+
+
+class Auditor:
+    def __init__(self, api: Api, audit_log: Path, namespace: str) -> None:
+        self._api = api
+        self._audit_log = audit_log
+        self._namespace = namespace
+        self._seen: list[Observation] = []
+        self._latest: dict[str, dict[str, str]] = {kind: {} for kind in WATCHED_KINDS}
+        self._began = 0
+        self._changed = asyncio.Event()
+
+    async def audit(self, credential: str) -> Audit:
+        """The history so far. `credential` names the token whose requests are the process's own."""
+        await self._catch_up()
+        return Audit(
+            history=tuple(sorted(self._seen, key=lambda seen: seen.version)),
+            began=self._began,
+            requests=tuple(read_requests(self._audit_log, credential)),
+        )
+
+    async def begin(self) -> list[asyncio.Task[None]]:
+        versions = {}
+        for kind in WATCHED_KINDS:
+            page = await self._api.list_page(kind, self._namespace)
+            versions[kind] = page["metadata"]["resourceVersion"]
+            for item in page["items"]:
+                self._record(kind, "ADDED", item)
+        # Versions of all kinds are of one sequence: the audit begins where the last list was taken.
+        self._began = max(int(version) for version in versions.values())
+        return [
+            asyncio.create_task(self._follow(kind, version)) for kind, version in versions.items()
+        ]
+
+    async def _follow(self, kind: str, version: str) -> None:
+        async for event, item in self._api.watch(kind, self._namespace, version):
+            assert event != "ERROR", item
+            if event != "BOOKMARK":
+                self._record(kind, event, item)
+
+    def _record(self, kind: str, event: str, item: Object) -> None:
+        metadata = item["metadata"]
+        gone = event == "DELETED"
+        version = metadata["resourceVersion"]
+        self._seen.append(Observation(int(version), kind, metadata["uid"], None if gone else item))
+        if gone:
+            self._latest[kind].pop(metadata["uid"], None)
+        else:
+            self._latest[kind][metadata["uid"]] = version
+        self._changed.set()
+
+    async def _catch_up(self) -> None:
+        """Until the watches have seen what a fresh list shows, for every kind."""
+        async with asyncio.timeout(_CATCH_UP_SECONDS):
+            for kind in WATCHED_KINDS:
+                while True:
+                    self._changed.clear()
+                    fresh = await self._api.list(kind, self._namespace)
+                    found = {
+                        each["metadata"]["uid"]: each["metadata"]["resourceVersion"]
+                        for each in fresh
+                    }
+                    if found == self._latest[kind]:
+                        break
+                    await self._changed.wait()
+
+
+@asynccontextmanager
+async def auditing(instance: Instance, namespace: str) -> AsyncIterator[Auditor]:
+    async with Api(instance.url, instance.tokens["auditor"], instance.client_ssl()) as api:
+        auditor = Auditor(api, instance.audit_log, namespace)
+        watches = await auditor.begin()
+        try:
+            yield auditor
+        finally:
+            for watch in watches:
+                watch.cancel()
+            await asyncio.gather(*watches, return_exceptions=True)
+
+
+def read_requests(audit_log: Path, credential: str) -> list[Write]:
+    """Every request made with one token, in the order in which the server answered."""
+    found = []
+    for line in audit_log.read_text().splitlines():
+        # Cheaper than decoding the lines of everybody else.
+        if credential in line:
+            entry = json.loads(line)
+            if credential in _credentials(entry):
+                found.append(_request(entry))
+    return found
+
+
+def _credentials(entry: dict[str, Any]) -> list[str]:
+    extra = entry["user"].get("extra") or {}
+    found: list[str] = extra.get("authentication.kubernetes.io/credential-id") or []
+    return found
+
+
+def _request(entry: dict[str, Any]) -> Write:
+    target = entry.get("objectRef") or {}
+    sent = entry.get("requestObject") or {}
+    options = sent.get("deleteOptions") or sent
+    named = (options.get("preconditions") or {}).get("uid")
+    guard = named or (sent.get("metadata") or {}).get("uid")
+    plain_create = entry["verb"] == "create" and not target.get("subresource")
+    return Write(
+        verb=entry["verb"],
+        resource=target.get("resource", ""),
+        subresource=target.get("subresource", ""),
+        namespace=target.get("namespace", ""),
+        name=target.get("name", ""),
+        code=entry["responseStatus"]["code"],
+        dry_run="dryRun=All" in entry["requestURI"] or options.get("dryRun") == ["All"],
+        guarded=bool(guard) or plain_create,
+    )

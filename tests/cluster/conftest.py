@@ -1,0 +1,47 @@
+"""One control plane for the whole test run, shared by its workers; each test has its world."""
+
+import asyncio
+import fcntl
+import os
+import re
+from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
+
+import pytest
+
+from testbed import build
+from testbed.instance import Instance, OwnedInstance
+from testbed.world import World, install_rights, make_world
+
+
+@pytest.fixture(scope="session")
+def instance(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Instance]:
+    if "PYTEST_XDIST_WORKER" not in os.environ:
+        with OwnedInstance() as owned:
+            asyncio.run(install_rights(owned.instance))
+            yield owned.instance
+        return
+    # Workers share one instance: the first to come starts it, and it belongs to the process that
+    # started the workers, so it ends with the run, whatever becomes of the workers.
+    shared = tmp_path_factory.getbasetemp().parent / "instance.json"
+    with (shared.with_suffix(".lock")).open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not shared.exists():
+            owned = OwnedInstance(owner=os.getppid()).__enter__()
+            asyncio.run(install_rights(owned.instance))
+            shared.write_text(owned.instance.to_json())
+    yield Instance.from_json(shared.read_text())
+
+
+@pytest.fixture
+async def world(
+    instance: Instance, tmp_path: Path, request: pytest.FixtureRequest
+) -> AsyncIterator[World]:
+    name = re.sub(r"[^a-z0-9]+", "-", request.node.name.lower().removeprefix("test_"))
+    async with make_world(instance, tmp_path, name) as made:
+        yield made
+
+
+@pytest.fixture(scope="session")
+def kubectl() -> Path:
+    return build.programs() / "kubectl"
