@@ -32,6 +32,16 @@ KINDS: Mapping[str, tuple[str, str, bool]] = {
     "NetworkPolicy": ("networking.k8s.io/v1", "networkpolicies", True),
     "EndpointSlice": ("discovery.k8s.io/v1", "endpointslices", True),
     "PriorityClass": ("scheduling.k8s.io/v1", "priorityclasses", False),
+    "MutatingAdmissionPolicy": (
+        "admissionregistration.k8s.io/v1",
+        "mutatingadmissionpolicies",
+        False,
+    ),
+    "MutatingAdmissionPolicyBinding": (
+        "admissionregistration.k8s.io/v1",
+        "mutatingadmissionpolicybindings",
+        False,
+    ),
     "ClusterRole": ("rbac.authorization.k8s.io/v1", "clusterroles", False),
     "ClusterRoleBinding": ("rbac.authorization.k8s.io/v1", "clusterrolebindings", False),
     "Role": ("rbac.authorization.k8s.io/v1", "roles", True),

@@ -4,6 +4,7 @@ Knows nothing of the product: only what Kubernetes objects showed over time and 
 wrote into its audit log.
 """
 
+import itertools
 import math
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -78,14 +79,15 @@ class Audit:
 
     def endpoints_missing(self) -> list[Shortfall]:
         """Were there ever fewer ready endpoints of a Service than at the beginning?"""
-        states = list(self._states())
-        before = _ready_endpoints(states[0][1]) if states else {}
+        states = self._states()
+        began, first = next(states)
+        before = _ready_endpoints(first)
 
         def count(state: "State") -> dict[str, tuple[int, int]]:
             now = _ready_endpoints(state)
             return {name: (now.get(name, 0), wanted) for name, wanted in before.items()}
 
-        return _falls(states, count)
+        return _falls(itertools.chain([(began, first)], states), count)
 
     def budgets_violated(self) -> list[Shortfall]:
         """Recomputed from the pods, for a budget's own status lags behind."""
@@ -140,7 +142,9 @@ class Audit:
         ]
 
     def _states(self) -> Iterator[tuple[int, "State"]]:
-        """The state at the beginning, and after every change."""
+        """The state at the beginning, and after every change. It is one object that changes: look
+        at it before asking for the next.
+        """
         state = State()
         opened = False
         for seen in self.history:

@@ -79,3 +79,49 @@ def budget(name: str, **limit: int | str) -> Object:
         "metadata": {"name": name},
         "spec": {"selector": {"matchLabels": {"app": name}}, **limit},
     }
+
+
+def affliction(
+    name: str, namespace: str, annotations: Mapping[str, str], image: str
+) -> tuple[Object, Object]:
+    """An admission policy that changes the copies of migrations in one namespace."""
+    object_ = "Object{{metadata: Object.metadata{{annotations: {{{}}}}}}}"
+    pairs = ", ".join(f'"{key}": "{value}"' for key, value in annotations.items())
+    mutations: list[Object] = []
+    if annotations:
+        expression = object_.format(pairs)
+        mutations.append(
+            {
+                "patchType": "ApplyConfiguration",
+                "applyConfiguration": {"expression": expression},
+            }
+        )
+    if image:
+        patch = f'[JSONPatch{{op: "replace", path: "/spec/containers/0/image", value: "{image}"}}]'
+        mutations.append({"patchType": "JSONPatch", "jsonPatch": {"expression": patch}})
+    is_copy = "'scheduler.alpha.kubernetes.io/migration-id' in object.metadata.labels"
+    group = {"apiGroups": [""], "apiVersions": ["v1"], "operations": ["CREATE"]}
+    policy = {
+        "apiVersion": "admissionregistration.k8s.io/v1",
+        "kind": "MutatingAdmissionPolicy",
+        "metadata": {"name": name},
+        "spec": {
+            "failurePolicy": "Fail",
+            "reinvocationPolicy": "Never",
+            "matchConstraints": {
+                "namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": namespace}},
+                "resourceRules": [{**group, "resources": ["pods"]}],
+            },
+            "matchConditions": [
+                {"name": "copy", "expression": f"has(object.metadata.labels) && {is_copy}"}
+            ],
+            "mutations": mutations,
+        },
+    }
+    binding = {
+        "apiVersion": "admissionregistration.k8s.io/v1",
+        "kind": "MutatingAdmissionPolicyBinding",
+        "metadata": {"name": name},
+        "spec": {"policyName": name},
+    }
+    return policy, binding

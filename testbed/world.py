@@ -11,7 +11,7 @@ import os
 import secrets
 import signal
 import sys
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -23,6 +23,7 @@ from testbed import builders
 from testbed.api import Api, ApiError, Object
 from testbed.audit import Audit, is_ready, is_usable
 from testbed.auditor import Auditor, auditing
+from testbed.faultproxy import FaultProxy
 from testbed.instance import Instance
 
 OWNER = "testbed.rescheduler.io/owner"
@@ -62,6 +63,7 @@ class World:
     credential: str
     """The id by which the audit log tells this test's process from all others."""
     nodes: list[str] = field(default_factory=list)
+    policies: list[Object] = field(default_factory=list)
     api_url: str = ""
     """Where the process under test finds the API server, if not directly: at a fault proxy."""
 
@@ -150,6 +152,27 @@ class World:
         body = {"status": {"conditions": conditions}}
         await self.api.request("PATCH", path, body=body, content_type=merge)
 
+    async def afflict_copies(self, *, image: str = "", **behaviour: str) -> None:
+        """From now on pods that carry a migration's label behave so; all others are as they are.
+
+        The API server itself does it, by an admission policy for this namespace.
+        """
+        annotations = builders.behaviour(**behaviour)
+        for manifest in builders.affliction(self.name, self.name, annotations, image):
+            await self.api.create(manifest)
+            self.policies.append(manifest)
+        await self.wait("copies are afflicted", lambda: self._is_afflicted(annotations, image))
+
+    async def _is_afflicted(self, annotations: Mapping[str, str], image: str) -> bool:
+        labels = {"scheduler.alpha.kubernetes.io/migration-id": "probe"}
+        probe = {"kind": "Pod", "metadata": {"name": "probe", "labels": labels}}
+        path = f"/api/v1/namespaces/{self.name}/pods"
+        body = {**probe, "spec": builders.pod_spec()}
+        made = await self.api.request("POST", path, query={"dryRun": "All"}, body=body)
+        has = made["metadata"].get("annotations") or {}
+        is_image = not image or made["spec"]["containers"][0]["image"] == image
+        return is_image and all(has.get(key) == value for key, value in annotations.items())
+
     # ------------------------------------------------------------------ await
 
     async def wait(self, what: str, condition: Callable[[], Awaitable[bool]]) -> None:
@@ -220,6 +243,20 @@ class World:
         path.write_text(yaml.safe_dump(document))
         return path
 
+    @asynccontextmanager
+    async def faults(self) -> AsyncIterator[FaultProxy]:
+        """From here on the process under test reaches the API server through a fault proxy."""
+        async with FaultProxy(
+            self.instance.url,
+            upstream_ssl=self.instance.client_ssl(),
+            serving_ssl=self.instance.serving_ssl(),
+        ) as proxy:
+            self.api_url = proxy.url
+            try:
+                yield proxy
+            finally:
+                self.api_url = ""
+
     # ------------------------------------------------------------------ audit
 
     @asynccontextmanager
@@ -267,9 +304,12 @@ async def make_world(instance: Instance, folder: Path, name: str) -> AsyncIterat
         try:
             yield world
         finally:
-            await api.delete("Namespace", None, unique)
+            # What is outside the namespace goes too; a test may have deleted some of it itself.
             await asyncio.gather(
-                *(api.delete("Node", None, node) for node in world.nodes), return_exceptions=True
+                api.delete("Namespace", None, unique),
+                *(api.delete("Node", None, node) for node in world.nodes),
+                *(api.delete(each["kind"], None, unique) for each in world.policies),
+                return_exceptions=True,
             )
 
 

@@ -4,14 +4,18 @@ import asyncio
 import fcntl
 import os
 import re
+import subprocess
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
 import pytest
 
 from testbed import build
-from testbed.instance import Instance, OwnedInstance
+from testbed.instance import Instance, OwnedInstance, read_answer, start_supervisor
 from testbed.world import World, install_rights, make_world
+
+# Kept, so that a worker that ends early does not close the door behind it.
+_started: list[subprocess.Popen[str]] = []
 
 
 @pytest.fixture(scope="session")
@@ -27,9 +31,11 @@ def instance(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Instance]:
     with (shared.with_suffix(".lock")).open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         if not shared.exists():
-            owned = OwnedInstance(owner=os.getppid()).__enter__()
-            asyncio.run(install_rights(owned.instance))
-            shared.write_text(owned.instance.to_json())
+            supervisor = start_supervisor(build.programs(), owner=os.getppid())
+            _started.append(supervisor)
+            started = read_answer(supervisor)
+            asyncio.run(install_rights(started))
+            shared.write_text(started.to_json())
     yield Instance.from_json(shared.read_text())
 
 

@@ -1,18 +1,204 @@
-"""One pod moved without a dip, judged by the auditor."""
+"""One pod moved without a dip, on a real control plane, judged by the auditor."""
 
-from testbed.builders import deployment, service
-from testbed.world import World
+import pytest
+
+from testbed.api import Object
+from testbed.audit import is_ready
+from testbed.builders import budget
+from testbed.faultproxy import Match, fail
+from testbed.world import World, finish
+from tests.cluster.judging import assert_as_if_nothing_happened, assert_exactly_one_moved
+from tests.cluster.stage import set_stage
+
+BRIEF = {"readyTimeout": "3s", "budgetTimeout": "2s"}
 
 
-async def test_moves_one_pod_of_a_deployment_of_four(world: World) -> None:
-    full, empty = await world.add_nodes(2)
-    await world.create(service("web"))
-    await world.deploy(deployment("web", replicas=4), on=full)
-
+@pytest.mark.parametrize("replicas", [4, 1])
+async def test_moves_one_pod_and_nobody_notices(world: World, replicas: int) -> None:
+    full, empty = await set_stage(world, replicas)
     async with world.auditor() as auditor:
         run = await world.run()
-        assert run.code == 0, run
-        await world.wait("web is complete", lambda: world.is_complete("web"))
         audit = await world.audit(auditor)
+    assert run.code == 0, run
+    assert f"from {full} to {empty}" in run.summary
+    await assert_exactly_one_moved(world, audit, app="web", to=empty)
 
-    assert await world.nodes_of("web") == [full, full, full, empty]
+
+@pytest.mark.parametrize(
+    ("replicas", "limit"),
+    [
+        pytest.param(4, budget("web", minAvailable=4), id="minAvailable-4-of-4"),
+        pytest.param(4, budget("web", minAvailable="100%"), id="minAvailable-all-of-4"),
+        pytest.param(4, budget("web", maxUnavailable=0), id="maxUnavailable-0-of-4"),
+        pytest.param(1, budget("web", minAvailable=1), id="minAvailable-1-of-1"),
+        pytest.param(1, budget("web", maxUnavailable=0), id="maxUnavailable-0-of-1"),
+    ],
+)
+async def test_moves_what_a_budget_lets_nobody_evict(
+    world: World, replicas: int, limit: Object
+) -> None:
+    _, empty = await set_stage(world, replicas, limit)
+    async with world.auditor() as auditor:
+        run = await world.run()
+        audit = await world.audit(auditor)
+    assert run.code == 0, run
+    await assert_exactly_one_moved(world, audit, app="web", to=empty)
+
+
+async def test_leaves_a_workload_alone_that_is_not_complete(world: World) -> None:
+    await set_stage(world, 4)
+    sick, *_ = await world.pods("web")
+    await world.set_ready(sick["metadata"]["name"], ready=False)
+    async with world.auditor() as auditor:
+        run = await world.run()
+        audit = await world.audit(auditor)
+    assert run.code == 0, run
+    assert audit.writes() == []
+    stays = {line["because"] for line in run.said("stays")}
+    assert "3 of 4 of its ReplicaSet's pods are Ready" in stays
+
+
+@pytest.mark.parametrize("comes_back", [True, False])
+async def test_waits_for_a_sibling_that_turns_unready(world: World, *, comes_back: bool) -> None:
+    """With one sibling unready, the ReplicaSet would remove that one instead of the original."""
+    _, empty = await set_stage(world, 4)
+    await world.afflict_copies(ready_after="1s")
+    before = {pod["metadata"]["uid"] for pod in await world.pods("web")}
+    async with world.auditor() as auditor, world.faults() as proxy:
+        process = await world.start(migration={"readyTimeout": "30s" if comes_back else "3s"})
+        await proxy.wait_until(lambda: any(write.status for write in proxy.writes), within=30)
+        made = proxy.writes[0]
+        assert (made.verb, made.resource) == ("create", "pods")
+        sibling = await _another_pod_than_the_original(world, made.name)
+        await world.set_ready(sibling, ready=False)
+        if comes_back:
+            # The copy is Ready, the sibling is not: it must be seen waiting before that ends.
+            await world.wait("the copy is Ready", lambda: _is_ready(world, made.name))
+            await world.set_ready(sibling, ready=True)
+        run = await finish(process)
+        audit = await world.audit(auditor)
+    assert made.name in audit.pods_made()
+    after = {pod["metadata"]["uid"] for pod in await world.pods("web")}
+    if comes_back:
+        assert run.code == 0, run
+        assert len(after & before) == 3
+        assert empty in await world.nodes_of("web")
+    else:
+        assert run.code == 1, run
+        assert "SiblingNotReady" in run.summary
+        assert after == before
+    # The sibling is missing by the test's doing; nobody else may be, at no time.
+    assert all(each.had == 3 for each in audit.replicas_missing())
+    assert audit.changed_objects() == []
+
+
+async def test_takes_the_copy_back_when_it_is_not_ready_in_time(world: World) -> None:
+    await set_stage(world, 4)
+    await world.afflict_copies(never_ready="true")
+    async with world.auditor() as auditor:
+        run = await world.run(migration=BRIEF)
+        audit = await world.audit(auditor)
+    assert run.code == 1, run
+    assert "NotReadyInTime" in run.summary
+    assert len(audit.pods_made()) == 1
+    assert [write.permission for write in audit.writes()] == ["create pods", "delete pods"]
+    await assert_as_if_nothing_happened(world, audit, app="web")
+
+
+@pytest.mark.parametrize(
+    ("affliction", "shown"),
+    [
+        ({"image": "registry.invalid/web:2"}, "ImagePullBackOff"),
+        ({"image": "apps/lacks-config"}, "CreateContainerConfigError"),
+        ({"crashes": "true"}, "CrashLoopBackOff"),
+    ],
+    ids=["image-pull", "config", "crash"],
+)
+async def test_notices_a_failed_copy_at_once(
+    world: World, affliction: dict[str, str], shown: str
+) -> None:
+    await set_stage(world, 4)
+    await world.afflict_copies(**affliction)
+    async with world.auditor() as auditor:
+        # The time-out of five minutes is longer than this test may last.
+        run = await world.run()
+        audit = await world.audit(auditor)
+    assert run.code == 1, run
+    assert f"CopyFailed: container app of the copy: {shown}" in run.summary
+    await assert_as_if_nothing_happened(world, audit, app="web")
+
+
+async def test_gives_up_when_a_budget_can_never_be_met(world: World) -> None:
+    await set_stage(world, 4, budget("web", minAvailable=9))
+    async with world.auditor() as auditor:
+        run = await world.run(migration=BRIEF)
+        audit = await world.audit(auditor)
+    assert run.code == 1, run
+    assert "BudgetRefused" in run.summary
+    await assert_as_if_nothing_happened(world, audit, app="web")
+
+
+async def test_refuses_a_pod_that_two_budgets_select(world: World) -> None:
+    second = budget("web", maxUnavailable=1)
+    second["metadata"]["name"] = "web-too"
+    await set_stage(world, 4, budget("web", maxUnavailable=1), second)
+    async with world.auditor() as auditor:
+        run = await world.run()
+        audit = await world.audit(auditor)
+    assert run.code == 1, run
+    assert "several PodDisruptionBudgets select it" in run.summary
+    assert audit.writes() == []
+
+
+async def test_refuses_where_a_service_selects_by_every_label(world: World) -> None:
+    """Then no label is free: its ReplicaSet has `app` and the hash, and both are selected by."""
+    await set_stage(world, 4)
+    pods = await world.pods("web")
+    service = {
+        "apiVersion": "v1",
+        "kind": "Service",
+        "metadata": {"name": "by-hash"},
+        "spec": {
+            "selector": {"pod-template-hash": pods[0]["metadata"]["labels"]["pod-template-hash"]},
+            "ports": [{"port": 80}],
+        },
+    }
+    await world.create(service)
+    async with world.auditor() as auditor:
+        run = await world.run()
+        audit = await world.audit(auditor)
+    assert run.code == 1, run
+    assert "selects by every label" in run.summary
+    assert audit.writes() == []
+
+
+async def test_restores_a_deletion_cost_that_the_user_had_set(world: World) -> None:
+    """The budget is asked, the mark is set, and then the API server says no to the adoption."""
+    await set_stage(world, 2)
+    cost = "controller.kubernetes.io/pod-deletion-cost"
+    for pod in await world.pods("web"):
+        change = {"metadata": {"annotations": {cost: "7"}}}
+        await world.api.patch("Pod", world.name, pod["metadata"]["name"], change)
+    async with world.faults() as proxy:
+        # The second patch is the one that lets the ReplicaSet adopt the copy.
+        proxy.on(Match(verb="patch", resource="pods"), fail(403), after=1, times=1)
+        run = await world.run()
+    assert run.code == 1, run
+    assert "Refused" in run.summary
+    pods = await world.pods("web")
+    assert len(pods) == 2
+    assert [pod["metadata"]["annotations"][cost] for pod in pods] == ["7", "7"]
+    for pod in pods:
+        assert not [key for key in pod["metadata"]["annotations"] if "previous" in key]
+
+
+async def _another_pod_than_the_original(world: World, copy: str) -> str:
+    found = await world.api.get("Pod", world.name, copy)
+    key = "scheduler.alpha.kubernetes.io/original-pod-name"
+    skip = {copy, found["metadata"]["annotations"][key]}
+    names: list[str] = [pod["metadata"]["name"] for pod in await world.pods("web")]
+    return next(name for name in names if name not in skip)
+
+
+async def _is_ready(world: World, pod: str) -> bool:
+    return is_ready(await world.api.get("Pod", world.name, pod))

@@ -347,7 +347,8 @@ def _take_back(view: View, outcome: Outcome, progress: Progress, settings: Setti
 def _mark(original: Object) -> Mapping[str, Any]:
     before = (original["metadata"].get("annotations") or {}).get(names.DELETION_COST, "")
     mark = {names.DELETION_COST: names.LOWEST_DELETION_COST, names.PREVIOUS_DELETION_COST: before}
-    return {"annotations": mark}
+    # With its version, so that a request which arrives late cannot mark it a second time.
+    return {"annotations": mark, "resourceVersion": original["metadata"]["resourceVersion"]}
 
 
 def _unmark(original: Object) -> Mapping[str, Any]:

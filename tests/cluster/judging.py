@@ -1,0 +1,45 @@
+"""What must be true after every migration, however it ended."""
+
+from testbed.audit import Audit
+from testbed.world import World
+
+HISTORY = "scheduler.alpha.kubernetes.io/"
+
+
+def assert_nobody_noticed(audit: Audit) -> None:
+    assert audit.replicas_missing() == []
+    assert audit.endpoints_missing() == []
+    assert audit.budgets_violated() == []
+    assert audit.changed_objects() == []
+    assert [write for write in audit.writes() if not write.guarded] == []
+
+
+async def assert_exactly_one_moved(world: World, audit: Audit, *, app: str, to: str) -> None:
+    assert_nobody_noticed(audit)
+    assert len(audit.pods_made()) == 1
+    assert len(audit.pods_removed()) == 1
+    [made], [removed] = audit.pods_made(), audit.pods_removed()
+    pods = {pod["metadata"]["name"]: pod for pod in await world.pods(app)}
+    moved = pods[made]
+    assert moved["spec"]["nodeName"] == to
+    assert removed not in pods
+    metadata = moved["metadata"]
+    assert metadata["labels"][HISTORY + "migration-status"] == "completed"
+    assert metadata["annotations"][HISTORY + "original-pod-name"] == removed
+    # Just the one owner that any other replica has, and as its controller.
+    siblings = [pod for name, pod in pods.items() if name != made]
+    for sibling in siblings:
+        assert metadata["ownerReferences"] == sibling["metadata"]["ownerReferences"]
+    assert len(metadata["ownerReferences"]) == 1
+    assert metadata["ownerReferences"][0]["controller"] is True
+
+
+async def assert_as_if_nothing_happened(world: World, audit: Audit, *, app: str) -> None:
+    """The pods are the very same ones, and none carries a trace of us."""
+    assert_nobody_noticed(audit)
+    assert sorted(audit.pods_made()) == sorted(audit.pods_removed())
+    for pod in await world.pods(app):
+        assert pod["metadata"]["name"] not in audit.pods_made()
+        marks = {**pod["metadata"]["labels"], **(pod["metadata"].get("annotations") or {})}
+        assert not [key for key in marks if key.startswith(HISTORY)]
+        assert "controller.kubernetes.io/pod-deletion-cost" not in marks

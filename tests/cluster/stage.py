@@ -1,0 +1,21 @@
+"""The scene that most scenarios are set in."""
+
+from testbed.api import Object
+from testbed.builders import deployment, service
+from testbed.world import World
+
+
+async def set_stage(world: World, replicas: int, *more: Object) -> tuple[str, str]:
+    """A web of so many replicas on the first of two nodes, behind a Service.
+
+    Beside it ballast that wants to be left alone, so that there is something to gain by moving even
+    the only pod of a web of one.
+    """
+    full, empty = await world.add_nodes(2)
+    await world.create(service("web"), *more)
+    ballast = deployment("ballast", replicas=2)
+    labels = ballast["spec"]["template"]["metadata"]["labels"]
+    labels["scheduler.alpha.kubernetes.io/rescheduling"] = "disabled"
+    await world.deploy(ballast, on=full)
+    await world.deploy(deployment("web", replicas=replicas), on=full)
+    return full, empty

@@ -1,0 +1,170 @@
+"""The process dies at a write, or the answer is lost: the next look, or the next run, ends it."""
+
+import signal
+from collections import Counter
+from collections.abc import Callable
+from typing import Literal
+
+import pytest
+
+from testbed.builders import budget
+from testbed.faultproxy import (
+    Fault,
+    FaultProxy,
+    Match,
+    Request,
+    arrive_late,
+    drop_reply,
+    drop_request,
+    internal_error,
+    kill,
+    nth_write,
+    throttled,
+    unavailable,
+)
+from testbed.world import World, finish
+from tests.cluster.judging import (
+    assert_as_if_nothing_happened,
+    assert_exactly_one_moved,
+    assert_nobody_noticed,
+)
+from tests.cluster.stage import set_stage
+
+# The writes of a surge, in order. A test below checks that the list is true.
+MOVE = (
+    "create pods",
+    "patch pods",  # marks the original as first to go
+    "patch pods",  # lets the ReplicaSet adopt the copy
+    "create pods/eviction",
+    "patch pods",  # marks the copy as moved
+)
+EVERY_WRITE = range(1, len(MOVE) + 1)
+
+
+async def test_a_move_takes_these_writes(world: World) -> None:
+    await set_stage(world, 2, budget("web", maxUnavailable=0))
+    async with world.auditor() as auditor:
+        await world.run()
+        audit = await world.audit(auditor)
+    made = [write.permission for write in audit.writes()]
+    # Where the ReplicaSet is faster than we are, the original is on its way when we look again.
+    without_eviction = [each for each in MOVE if each != "create pods/eviction"]
+    assert made in (list(MOVE), without_eviction)
+
+
+@pytest.mark.parametrize("when", ["before", "after"])
+@pytest.mark.parametrize("number", EVERY_WRITE)
+async def test_killed_at_a_write_the_next_run_ends_it(
+    world: World, number: int, when: Literal["before", "after"]
+) -> None:
+    _, empty = await set_stage(world, 2, budget("web", maxUnavailable=0))
+    async with world.auditor() as auditor:
+        async with world.faults() as proxy:
+            process = await world.start()
+            proxy.on(nth_write(number), kill(process, when=when), times=1)
+            first = await finish(process)
+        # With no strategy on, a run only ends what another one began.
+        nothing_begun = number == 1 and when == "before"
+        second = await world.run(**({} if nothing_begun else {"enabledStrategies": []}))
+        audit = await world.audit(auditor)
+    # The ReplicaSet may save us the eviction; then there is one write less to die at.
+    assert first.code == -signal.SIGKILL or (number == len(MOVE) and first.code == 0)
+    assert second.code == 0, second
+    await assert_exactly_one_moved(world, audit, app="web", to=empty)
+
+
+@pytest.mark.parametrize(
+    "fault",
+    [
+        pytest.param(drop_reply, id="reply-lost"),
+        pytest.param(drop_request, id="request-lost"),
+        pytest.param(unavailable, id="503"),
+        pytest.param(internal_error, id="500"),
+        pytest.param(throttled, id="throttled"),
+        pytest.param(lambda: arrive_late(1.0), id="arrives-late"),
+    ],
+)
+async def test_every_write_fails_once_and_is_made_good(
+    world: World, fault: Callable[[], Fault]
+) -> None:
+    """Each write of the move meets the fault the first time, and the move completes."""
+    _, empty = await set_stage(world, 2, budget("web", maxUnavailable=0))
+    async with world.auditor() as auditor, world.faults() as proxy:
+        _spoil_the_first_of_each_two(proxy, fault())
+        run = await world.run()
+        audit = await world.audit(auditor)
+    assert run.code == 0, run
+    await assert_exactly_one_moved(world, audit, app="web", to=empty)
+
+
+@pytest.mark.parametrize("when", ["before", "after"])
+async def test_killed_while_taking_back_the_next_run_takes_back(
+    world: World, when: Literal["before", "after"]
+) -> None:
+    await set_stage(world, 2)
+    await world.afflict_copies(never_ready="true")
+    brief = {"readyTimeout": "2s"}
+    async with world.auditor() as auditor:
+        async with world.faults() as proxy:
+            process = await world.start(migration=brief)
+            deletion = Match(verb="delete", resource="pods")
+            proxy.on(deletion, kill(process, when=when), times=1)
+            first = await finish(process)
+        second = await world.run(migration=brief)
+        third = await world.run(migration=brief, enabledStrategies=[])
+        audit = await world.audit(auditor)
+    assert first.code == -signal.SIGKILL
+    assert second.code == 1
+    assert third.code == 0
+    assert "nothing moved" in third.summary
+    await assert_as_if_nothing_happened(world, audit, app="web")
+
+
+async def test_killed_between_mark_and_adoption_and_then_the_user_rolls_out(world: World) -> None:
+    """What is left is a copy and a mark; the user wins, and both are gone after the next run."""
+    await set_stage(world, 2)
+    async with world.faults() as proxy:
+        process = await world.start()
+        proxy.on(nth_write(3), kill(process, when="before"), times=1)
+        await finish(process)
+    image = {"spec": {"template": {"spec": {"containers": [{"name": "app", "image": "app:2"}]}}}}
+    await world.api.request(
+        "PATCH",
+        f"/apis/apps/v1/namespaces/{world.name}/deployments/web",
+        body=image,
+        content_type="application/strategic-merge-patch+json",
+    )
+    run = await world.run()
+    await world.wait("the rollout is complete", lambda: world.is_complete("web"))
+    assert run.code in (0, 1), run
+    pods = await world.pods("web")
+    assert [pod["spec"]["containers"][0]["image"] for pod in pods] == ["app:2", "app:2"]
+
+
+async def test_the_api_server_goes_away_and_comes_back(world: World) -> None:
+    _, empty = await set_stage(world, 2)
+    await world.afflict_copies(ready_after="2s")
+    async with world.auditor() as auditor, world.faults() as proxy:
+        process = await world.start()
+        created = proxy.on(Match(verb="create", resource="pods"), drop_reply(), times=1)
+        await created.wait_fired(within=30)
+        away = proxy.on(Match(), unavailable())
+        await away.wait_fired(within=30, times=5)
+        proxy.cut_all()
+        proxy.clear()
+        run = await finish(process)
+        audit = await world.audit(auditor)
+    assert run.code == 0, run
+    await assert_exactly_one_moved(world, audit, app="web", to=empty)
+    assert_nobody_noticed(audit)
+
+
+def _spoil_the_first_of_each_two(proxy: FaultProxy, fault: Fault) -> None:
+    """Of each kind of write, every other request meets the fault; its repetition gets through."""
+    seen: Counter[tuple[str, str]] = Counter()
+
+    def is_first(request: Request) -> bool:
+        seen[request.verb, request.subresource] += 1
+        return seen[request.verb, request.subresource] % 2 == 1
+
+    proxy.on(Match(write=True, predicate=is_first), fault)
