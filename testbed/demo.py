@@ -1,6 +1,5 @@
-"""One pod moved without a dip, for people to watch. Until there is an embedded cluster, on a real one."""
+"""One pod moved without a dip, for people to watch, on a real control plane."""
 
-import asyncio
 import tempfile
 from pathlib import Path
 
@@ -10,20 +9,18 @@ from rich.table import Table
 from testbed.audit import Audit, is_ready
 from testbed.builders import budget, deployment, pod_spec, service
 from testbed.instance import OwnedInstance
-from testbed.world import Run, World, finish, install_rights, make_world
+from testbed.world import Run, World, install_rights, make_world
 
-_BAR = 40
+_BAR = 20
 
 
 async def run() -> int:
-    console = Console(highlight=False)
+    console = Console(highlight=False, soft_wrap=True)
     console.print("[bold]1[/] A real Kubernetes control plane starts, with simulated nodes.")
-    # In a thread: starting it blocks, and this loop has watches to serve afterwards.
-    with await asyncio.to_thread(OwnedInstance().__enter__) as owned:
-        with tempfile.TemporaryDirectory() as folder:
-            await install_rights(owned.instance)
-            async with make_world(owned.instance, Path(folder), "demo") as world:
-                return await _show(console, world)
+    with OwnedInstance() as owned, tempfile.TemporaryDirectory() as folder:
+        await install_rights(owned.instance)
+        async with make_world(owned.instance, Path(folder), "demo") as world:
+            return await _show(console, world)
 
 
 async def _show(console: Console, world: World) -> int:
@@ -35,8 +32,7 @@ async def _show(console: Console, world: World) -> int:
     await _draw(console, world)
     console.print("[bold]3[/] rescheduler run --once")
     async with world.auditor() as auditor:
-        process = await world.start()
-        ended = await finish(process)
+        ended = await world.run()
         await world.wait("the shop is complete", lambda: world.is_complete("shop"))
         audit = await world.audit(auditor)
     for line in ended.lines:
@@ -48,10 +44,7 @@ async def _show(console: Console, world: World) -> int:
 
 
 async def _draw(console: Console, world: World) -> None:
-    table = Table(box=None, padding=(0, 2))
-    table.add_column("NODE")
-    table.add_column("CPU REQUESTED")
-    table.add_column("PODS")
+    table = Table("NODE", "CPU REQUESTED", "PODS", box=None, padding=(0, 2))
     pods = [pod for pod in await world.pods("shop") if is_ready(pod)]
     for node in world.nodes:
         here = [pod["metadata"]["name"] for pod in pods if pod["spec"]["nodeName"] == node]

@@ -9,7 +9,7 @@ from rescheduler.clock import Clock
 from rescheduler.config import Configuration
 from rescheduler.kube import KubeApi
 from rescheduler.migrate import Intent, Outcome
-from rescheduler.model.cluster import Snapshot
+from rescheduler.model.cluster import Pod, Snapshot
 from rescheduler.model.moves import Plan
 from rescheduler.observe import observe
 from rescheduler.plan import plan
@@ -31,6 +31,7 @@ async def run_once(kube: KubeApi, clock: Clock, configuration: Configuration) ->
     #    nothing new in the same pass: its picture of the cluster is from before.
     if unfinished := await _unfinished(kube, configuration, snapshot):
         return await _resume(kube, clock, configuration, unfinished)
+    await migrate.sweep_marks(kube, _in_scope(snapshot, configuration))
     # 3. Plan.
     decided = plan(snapshot, configuration)
     _explain(decided, snapshot)
@@ -42,7 +43,7 @@ async def run_once(kube: KubeApi, clock: Clock, configuration: Configuration) ->
     outcome = (
         intent
         if isinstance(intent, Outcome)
-        else await migrate.surge(kube, clock, intent, _settings(configuration))
+        else await migrate.carry_out(kube, clock, intent, _settings(configuration))
     )
     pod = f"{move.namespace}/{move.pod}"
     if outcome.moved:
@@ -50,6 +51,11 @@ async def run_once(kube: KubeApi, clock: Clock, configuration: Configuration) ->
     else:
         summary = f"did not move {pod}: {outcome.reason}: {outcome.message}"
     return Report(moved=int(outcome.moved), failed=int(not outcome.moved), summary=summary)
+
+
+def _in_scope(snapshot: Snapshot, configuration: Configuration) -> list[Pod]:
+    namespaces = configuration.scope.namespaces
+    return [pod for pod in snapshot.pods if namespaces is None or pod.namespace in namespaces]
 
 
 async def _unfinished(
@@ -66,7 +72,8 @@ async def _resume(
     kube: KubeApi, clock: Clock, configuration: Configuration, unfinished: list[Intent]
 ) -> Report:
     outcomes = [
-        await migrate.surge(kube, clock, intent, _settings(configuration)) for intent in unfinished
+        await migrate.carry_out(kube, clock, intent, _settings(configuration))
+        for intent in unfinished
     ]
     moved = sum(outcome.moved for outcome in outcomes)
     ended = "; ".join(

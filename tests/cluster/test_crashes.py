@@ -120,6 +120,24 @@ async def test_killed_while_taking_back_the_next_run_takes_back(
     await assert_as_if_nothing_happened(world, audit, app="web")
 
 
+async def test_a_mark_without_its_copy_is_taken_off(world: World) -> None:
+    """Killed between mark and adoption, and then a user deletes the copy by hand."""
+    await set_stage(world, 2)
+    async with world.auditor() as auditor:
+        async with world.faults() as proxy:
+            process = await world.start()
+            proxy.on(nth_write(3), kill(process, when="before"), times=1)
+            await finish(process)
+            copy = proxy.writes[0].name
+        await world.api.delete("Pod", world.name, copy)
+        await world.wait("the copy is gone", lambda: _is_gone(world, copy))
+        run = await world.run(enabledStrategies=[])
+        audit = await world.audit(auditor)
+    assert run.code == 0, run
+    assert len(run.said("takes a stray mark off")) == 1
+    await assert_as_if_nothing_happened(world, audit, app="web")
+
+
 async def test_killed_between_mark_and_adoption_and_then_the_user_rolls_out(world: World) -> None:
     """What is left is a copy and a mark; the user wins, and both are gone after the next run."""
     await set_stage(world, 2)
@@ -157,6 +175,10 @@ async def test_the_api_server_goes_away_and_comes_back(world: World) -> None:
     assert run.code == 0, run
     await assert_exactly_one_moved(world, audit, app="web", to=empty)
     assert_nobody_noticed(audit)
+
+
+async def _is_gone(world: World, pod: str) -> bool:
+    return await world.api.find("Pod", world.name, pod) is None
 
 
 def _spoil_the_first_of_each_two(proxy: FaultProxy, fault: Fault) -> None:

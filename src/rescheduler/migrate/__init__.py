@@ -8,6 +8,7 @@ here: which pod should move, and where to.
 from rescheduler.migrate.intents import find_unfinished, intend
 from rescheduler.migrate.outcomes import Outcome
 from rescheduler.migrate.surge import Intent, Settings
-from rescheduler.migrate.surging import surge
+from rescheduler.migrate.surging import carry_out
+from rescheduler.migrate.sweeping import sweep_marks
 
-__all__ = ["Intent", "Outcome", "Settings", "find_unfinished", "intend", "surge"]
+__all__ = ["Intent", "Outcome", "Settings", "carry_out", "find_unfinished", "intend", "sweep_marks"]

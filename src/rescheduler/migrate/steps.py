@@ -15,19 +15,21 @@ class CreateCopy:
 
 
 @dataclass(frozen=True, slots=True)
-class PatchPod:
-    what: str
-    pod: Object
-    change: Mapping[str, Any]
-    """To its metadata."""
-
-
-@dataclass(frozen=True, slots=True)
 class Evict:
     pod: Object
     grace_seconds: int
     dry_run: bool
     """Only ask whether it would be allowed."""
+
+
+@dataclass(frozen=True, slots=True)
+class PatchPod:
+    what: str
+    pod: Object
+    change: Mapping[str, Any]
+    """To its metadata."""
+    then: Evict | None = None
+    """Right behind it, before anyone else acts on the change."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -122,7 +122,8 @@ def next_step(intent: Intent, view: View, progress: Progress, settings: Settings
 
 
 def _begin(intent: Intent, view: View, progress: Progress) -> Step:
-    if progress.created:
+    # A mark without a copy was left by a process that died; it goes before anything else is done.
+    if progress.created or (view.original and _is_marked(view.original)):
         return _give_up("CopyLost", "someone deleted the copy")
     if view.original is None:
         return _not_now("the pod is gone")
@@ -151,6 +152,8 @@ def _begin(intent: Intent, view: View, progress: Progress) -> Step:
 def _why_not_now(view: View, original: Object, replica_set: Object) -> str:
     if "deletionTimestamp" in original["metadata"]:
         return "the pod is terminating"
+    if not _is_replica(original, view):
+        return "the pod is no longer one of its ReplicaSet's"
     if not conditions.holds(original, "Ready"):
         return "the pod is not Ready"
     return workloads.why_unsettled(replica_set, view.deployment) or _why_unready(view, replica_set)
@@ -189,6 +192,8 @@ def _prepare(
         return _give_up("WorkloadGone", "its ReplicaSet is gone")
     if original is None or "deletionTimestamp" in original["metadata"]:
         return _give_up("OriginalGone", "the pod left by another hand")
+    if not _is_replica(original, view):
+        return _give_up("OriginalGone", "the pod failed or was taken out of its ReplicaSet")
     if hopeless := _why_hopeless(intent, view, copy):
         return hopeless
     late = progress.running_seconds > settings.ready_timeout_seconds
@@ -198,7 +203,7 @@ def _prepare(
         return _give_up("SiblingNotReady", waiting) if late else Wait(waiting)
     if not progress.budget_allows:
         return _ask_budget(original, progress, settings)
-    return _hand_over(original, replica_set, copy)
+    return _hand_over(original, replica_set, copy, settings)
 
 
 def _ask_budget(original: Object, progress: Progress, settings: Settings) -> Step:
@@ -207,13 +212,15 @@ def _ask_budget(original: Object, progress: Progress, settings: Settings) -> Ste
     return Evict(original, _grace(original, settings), dry_run=True)
 
 
-def _hand_over(original: Object, replica_set: Object, copy: Object) -> Step:
+def _hand_over(original: Object, replica_set: Object, copy: Object, settings: Settings) -> Step:
     if not _is_marked(original):
         return PatchPod("marks the original as first to go", original, _mark(original))
     # Only if the copy is still just as it was judged.
     labels = copies.missing_labels(replica_set, copy)
     change = {"labels": labels, "resourceVersion": copy["metadata"]["resourceVersion"]}
-    return PatchPod("lets the ReplicaSet adopt the copy", copy, change)
+    # The ReplicaSet would remove the original too, but without asking its budget.
+    eviction = Evict(original, _grace(original, settings), dry_run=False)
+    return PatchPod("lets the ReplicaSet adopt the copy", copy, change, then=eviction)
 
 
 def _why_hopeless(intent: Intent, view: View, copy: Object) -> GiveUp | None:
@@ -224,6 +231,8 @@ def _why_hopeless(intent: Intent, view: View, copy: Object) -> GiveUp | None:
         return _give_up("CopyLost", "someone deleted the copy")
     if pins.target(copy["spec"]) != intent.target:
         return _give_up("CopyChanged", "an admission webhook changed where the copy may run")
+    if (node := copy["spec"].get("nodeName", intent.target)) != intent.target:
+        return _give_up("CopyChanged", f"the copy landed on {node}")
     if failure := _why_failed(copy):
         return _give_up("CopyFailed", failure)
     return None
@@ -303,18 +312,23 @@ def _finish(
         if progress.running_seconds <= _patience(original, settings):
             return Wait("the original is terminating")
         return _complete(copy, replace(moved, message=f"{moved.message}; the original lingers"))
-    others = {pod["metadata"]["uid"]: pod for pod in (*view.pods, copy) if _is_active(pod)}
-    others.pop(intent.uid, None)
-    wanted = replica_set["spec"].get("replicas", 1)
-    if sum(conditions.holds(pod, "Ready") for pod in others.values()) >= wanted:
-        return Evict(original, _grace(original, settings), dry_run=False)
-    if len(others) >= wanted:
-        return Wait("another replica is not Ready")
-    # A sibling turned unready in the very moment of the adoption, and was removed for it.
+    if _is_replica(original, view):
+        others = {pod["metadata"]["uid"]: pod for pod in (*view.pods, copy) if _is_active(pod)}
+        del others[intent.uid]
+        wanted = replica_set["spec"].get("replicas", 1)
+        if sum(conditions.holds(pod, "Ready") for pod in others.values()) >= wanted:
+            return Evict(original, _grace(original, settings), dry_run=False)
+        if len(others) >= wanted:
+            return Wait("another replica is not Ready")
+        # A sibling turned unready in the very moment of the adoption, and was removed for it.
+        message = f"its ReplicaSet kept it and removed another pod for {intent.copy}"
+        stays = replace(moved, moved=False, reason="SiblingRemoved", message=message)
+    else:
+        # Who takes a pod aside, to look into it, wants it left alone.
+        stays = replace(moved, message=f"{moved.message}; the original was taken aside or failed")
     if _is_marked(original):
-        return PatchPod("takes the mark off the original", original, _unmark(original))
-    message = f"its ReplicaSet kept it and removed another pod for {intent.copy}"
-    return _complete(copy, replace(moved, moved=False, reason="SiblingRemoved", message=message))
+        return _take_off_the_mark(original)
+    return _complete(copy, stays)
 
 
 def _complete(copy: Object, outcome: Outcome) -> Step:
@@ -330,15 +344,30 @@ def _complete(copy: Object, outcome: Outcome) -> Step:
 def _take_back(view: View, outcome: Outcome, progress: Progress, settings: Settings) -> Step:
     # In this order: while the copy exists, a process that dies here is followed by one that looks.
     if view.original is not None and _is_marked(view.original):
-        return PatchPod("takes the mark off the original", view.original, _unmark(view.original))
+        return _take_off_the_mark(view.original)
     if view.copy is None:
         return End(outcome)
+    if _stands_in(view, view.copy):
+        kept = f"{outcome.message}, but {view.copy['metadata']['name']} lives on in its place"
+        return _complete(view.copy, replace(outcome, moved=True, message=kept))
     if "deletionTimestamp" not in view.copy["metadata"]:
         return DeleteCopy(view.copy)
     if progress.running_seconds <= _patience(view.copy, settings):
         return Wait("the copy is terminating")
     # A finalizer or a dead node holds it. It is on its way out and counts nowhere.
     return End(replace(outcome, message=f"{outcome.message}; the copy is still terminating"))
+
+
+def _stands_in(view: View, copy: Object) -> bool:
+    """Whether the copy has a life of its own: the ReplicaSet was deleted without its pods
+    (`--cascade=orphan`), and the original is gone, or another ReplicaSet has taken the copy in.
+    """
+    if view.replica_set or not _is_active(copy):
+        return False
+    owners = {each["uid"] for each in copy["metadata"].get("ownerReferences") or ()}
+    if owners:
+        return any(each["metadata"]["uid"] in owners for each in view.replica_sets)
+    return view.original is None or "deletionTimestamp" in view.original["metadata"]
 
 
 # ---------------------------------------------------------------------- small questions
@@ -351,9 +380,15 @@ def _mark(original: Object) -> Mapping[str, Any]:
     return {"annotations": mark, "resourceVersion": original["metadata"]["resourceVersion"]}
 
 
-def _unmark(original: Object) -> Mapping[str, Any]:
-    before = original["metadata"]["annotations"][names.PREVIOUS_DELETION_COST] or None
+def unmark(annotations: Mapping[str, str]) -> Mapping[str, Any]:
+    """The change that gives a marked pod the deletion cost that its user had set, or none."""
+    before = annotations[names.PREVIOUS_DELETION_COST] or None
     return {"annotations": {names.DELETION_COST: before, names.PREVIOUS_DELETION_COST: None}}
+
+
+def _take_off_the_mark(original: Object) -> Step:
+    change = unmark(original["metadata"]["annotations"])
+    return PatchPod("takes the mark off the original", original, change)
 
 
 def _is_marked(original: Object) -> bool:
@@ -363,6 +398,13 @@ def _is_marked(original: Object) -> bool:
 def _is_active(pod: Object) -> bool:
     phase = (pod.get("status") or {}).get("phase")
     return "deletionTimestamp" not in pod["metadata"] and phase not in ("Succeeded", "Failed")
+
+
+def _is_replica(pod: Object, view: View) -> bool:
+    """Whether its ReplicaSet counts it: who relabels a pod takes it out, who fails is replaced."""
+    uid, owner = pod["metadata"]["uid"], view.replica_set
+    counted = any(each["metadata"]["uid"] == uid for each in view.pods) and _is_active(pod)
+    return counted and owner is not None and not copies.missing_labels(owner, pod)
 
 
 def _grace(pod: Object, settings: Settings) -> int:

@@ -31,7 +31,7 @@ _ASK_AGAIN_SECONDS = 0.25
 _BACK_OFF_SECONDS = (0.2, 0.5, 1.0, 2.0, 5.0)
 
 
-async def surge(kube: KubeApi, clock: Clock, intent: Intent, settings: Settings) -> Outcome:
+async def carry_out(kube: KubeApi, clock: Clock, intent: Intent, settings: Settings) -> Outcome:
     """Moves one pod, or leaves everything as it was. Safe to call again after any crash."""
     async with watching(kube, intent.namespace) as changes:
         return await _Surge(kube, clock, intent, settings).run(changes)
@@ -99,11 +99,14 @@ class _Surge:
             case CreateCopy(body):
                 await self._kube.create(PODS, namespace, dict(body))
                 self._memory.created = True
-            case PatchPod(_, pod, change):
+            case PatchPod(_, pod, change, then):
                 meta = pod["metadata"]
                 await self._kube.patch_metadata(
                     PODS, namespace, meta["name"], uid=meta["uid"], change=change
                 )
+                if then:
+                    self._say(then)
+                    await self._write(then)
             case Evict(pod, grace, dry_run):
                 meta = pod["metadata"]
                 await self._kube.evict(

@@ -1,0 +1,28 @@
+"""Takes marks off pods whose migration nobody remembers.
+
+A mark outlives its copy only if the process died between the two and a user deleted the copy before
+the next run, or if a request of ours arrived after we had given up on it.
+"""
+
+from collections.abc import Iterable
+
+import structlog
+
+from rescheduler.kube import PODS, KubeApi, errors
+from rescheduler.migrate import surge
+from rescheduler.model import names
+from rescheduler.model.cluster import Pod
+
+
+async def sweep_marks(kube: KubeApi, pods: Iterable[Pod]) -> None:
+    """For a time when no migration of ours is under way: then every mark is a stray one."""
+    log = structlog.get_logger()
+    for pod in pods:
+        if names.PREVIOUS_DELETION_COST not in pod.annotations or pod.terminating:
+            continue
+        log.warning("takes a stray mark off", pod=pod.full_name)
+        change = surge.unmark(pod.annotations)
+        try:
+            await kube.patch_metadata(PODS, pod.namespace, pod.name, uid=pod.uid, change=change)
+        except (errors.NotFound, errors.Conflict):
+            continue  # it is gone, and its mark with it
