@@ -37,7 +37,7 @@ async def _show(console: Console, world: World) -> int:
         audit = await world.audit(auditor)
     for line in ended.lines:
         if line["level"] != "debug" and line["event"] not in ("starts", "pass ended"):
-            detail = line.get("until") or line.get("message") or line.get("summary") or ""
+            detail = line.get("because") or line.get("message") or line.get("summary") or ""
             console.print(f"  {line['timestamp'][11:23]} {line['event']} [dim]{detail}")
     await _draw(console, world)
     return _conclude(console, ended, audit)

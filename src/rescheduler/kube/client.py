@@ -3,7 +3,7 @@
 import asyncio
 import json
 import random
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from typing import Any
 
@@ -40,7 +40,12 @@ async def connect(kubeconfig: str = "", context: str | None = None) -> AsyncIter
 
 
 class Client:
-    def __init__(self, session: aiohttp.ClientSession, login: Login, renew: Any) -> None:  # noqa: ANN401
+    def __init__(
+        self,
+        session: aiohttp.ClientSession,
+        login: Login,
+        renew: Callable[[], Awaitable[Login]],
+    ) -> None:
         self._session = session
         self._login = login
         self._renew = renew

@@ -174,7 +174,7 @@ class _Surge:
         detail: dict[str, object] = {}
         match step:
             case Wait(waiting):
-                detail = {"until": waiting}
+                detail = {"because": waiting}
             case GiveUp(outcome):
                 detail = {"cause": outcome.reason, "message": outcome.message}
             case End(outcome):
