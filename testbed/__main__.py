@@ -2,7 +2,6 @@
 
 import argparse
 import asyncio
-import contextlib
 import json
 import os
 import shutil
@@ -15,6 +14,7 @@ from testbed import build, builders
 from testbed.api import Api
 from testbed.audit import is_usable
 from testbed.instance import Instance, InstanceError, read_answer, start_supervisor, wait_until_gone
+from testbed.supervisor import MARK, has_mark
 
 # One per user: what `up` started and `down` stops.
 STATE = Path(tempfile.gettempdir()) / f"kube-rescheduler-cluster-{os.getuid()}.json"
@@ -22,52 +22,80 @@ READY_SECONDS = 60
 
 
 def up(nodes: int) -> None:
-    if running := _running():
+    if (known := _remembered()) and has_mark(known.supervisor, MARK):
         sys.exit(
-            f"a cluster is running: export KUBECONFIG={running.admin_kubeconfig}\n"
+            f"a cluster is running: export KUBECONFIG={known.admin_kubeconfig}\n"
             "stop it first: make cluster-down"
         )
-    process = start_supervisor(build.programs(), owner=None)
-    instance = read_answer(process)
-    STATE.write_text(instance.to_json())
-    asyncio.run(_add_nodes(instance, nodes))
-    kubectl = build.programs() / "kubectl"
+    STATE.unlink(missing_ok=True)  # of one that was killed; its folder goes with the next start
+    programs = build.programs()
+    instance = read_answer(start_supervisor(programs, owner=None))
+    try:
+        _remember(instance)
+        asyncio.run(_add_nodes(instance, nodes))
+    except BaseException:
+        _stop(instance)
+        raise
     version = build.read_pins().kubernetes
     print(f"Kubernetes {version} with {nodes} nodes is up. Use it with", file=sys.stderr)
     print(f"export KUBECONFIG={instance.admin_kubeconfig}")
+    kubectl = programs / "kubectl"
     print(f"kubectl of the same version: {kubectl}\nstop it: make cluster-down", file=sys.stderr)
 
 
 def down() -> None:
-    instance = _running()
-    if instance is None:
-        print("no cluster is running", file=sys.stderr)
-    else:
-        # It may have been killed: then its programs died with it, and only its folder is left.
-        with contextlib.suppress(ProcessLookupError):
-            os.kill(instance.supervisor, signal.SIGTERM)
-        if not wait_until_gone(instance.supervisor, timeout=30):
-            sys.exit(f"process {instance.supervisor} does not end")
-        shutil.rmtree(instance.folder, ignore_errors=True)
+    if instance := _remembered():
+        _stop(instance)
         print("the cluster is gone", file=sys.stderr)
-    STATE.unlink(missing_ok=True)
+    else:
+        STATE.unlink(missing_ok=True)
+        print("no cluster is running", file=sys.stderr)
 
 
-def _running() -> Instance | None:
+def _stop(instance: Instance) -> None:
+    if has_mark(instance.supervisor, MARK):
+        os.kill(instance.supervisor, signal.SIGTERM)
+    # Its programs end with it, even when it was killed: then only its folder is left.
+    mine = {pid: str(instance.folder) for pid in instance.pids.values()}
+    for pid, mark in {instance.supervisor: MARK, **mine}.items():
+        if not wait_until_gone(pid, mark):
+            raise InstanceError(f"process {pid} does not end")
+    shutil.rmtree(instance.folder, ignore_errors=True)
+    if _remembered() == instance:
+        STATE.unlink()
+
+
+def _remember(instance: Instance) -> None:
+    # Nobody else may read it, for it holds the tokens.
     try:
-        instance = Instance.from_json(STATE.read_text())
+        handle = os.open(STATE, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    except FileExistsError:
+        raise InstanceError("another cluster was started at the same time") from None
+    with os.fdopen(handle, "w") as file:
+        file.write(instance.to_json())
+
+
+def _remembered() -> Instance | None:
+    try:
+        with STATE.open() as file:
+            # Others may write into the temporary folder, too.
+            if os.fstat(file.fileno()).st_uid != os.getuid():
+                raise InstanceError(f"{STATE} belongs to somebody else")
+            return Instance.from_json(file.read())
     except (FileNotFoundError, json.JSONDecodeError):
         return None
-    return instance if instance.folder.is_dir() else None
 
 
 async def _add_nodes(instance: Instance, count: int) -> None:
     async with Api(instance.url, instance.tokens["admin"], instance.client_ssl()) as api:
         names = [f"node-{number}" for number in range(count)]
         await asyncio.gather(*(api.create(builders.node(name)) for name in names))
-        async with asyncio.timeout(READY_SECONDS):
-            while not all(is_usable(node) for node in await api.list("Node")):  # noqa: ASYNC110
-                await asyncio.sleep(0.1)
+        try:
+            async with asyncio.timeout(READY_SECONDS):
+                while not all(is_usable(node) for node in await api.list("Node")):  # noqa: ASYNC110
+                    await asyncio.sleep(0.1)
+        except TimeoutError:
+            raise InstanceError(f"the nodes are not Ready after {READY_SECONDS} s") from None
 
 
 def main() -> None:

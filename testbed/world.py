@@ -135,6 +135,9 @@ class World:
         """Its kubelet does nothing more: pods neither start nor end there."""
         change = {"metadata": {"labels": {builders.BEHAVIOUR + "kubelet": "hung"}}}
         await self.api.patch("Node", None, node, change)
+        # KWOK hears of nodes in order: when a later one is Ready, it has heard of this one.
+        [later] = await self.add_nodes(1)
+        await self.cordon(later)
 
     async def revive(self, node: str) -> None:
         change = {"metadata": {"labels": {builders.BEHAVIOUR + "kubelet": "alive"}}}

@@ -35,8 +35,12 @@ async def assert_exactly_one_moved(world: World, audit: Audit, *, app: str, to: 
 
 
 async def assert_as_if_nothing_happened(world: World, audit: Audit, *, app: str) -> None:
-    """The pods are the very same ones, and none carries a trace of us."""
     assert_nobody_noticed(audit)
+    await assert_no_trace(world, audit, app=app)
+
+
+async def assert_no_trace(world: World, audit: Audit, *, app: str) -> None:
+    """The pods are the very same ones, and none carries a mark of ours."""
     assert sorted(audit.pods_made()) == sorted(audit.pods_removed())
     for pod in await world.pods(app):
         assert pod["metadata"]["name"] not in audit.pods_made()

@@ -7,7 +7,11 @@ from testbed.audit import is_ready
 from testbed.builders import budget
 from testbed.faultproxy import Match, fail
 from testbed.world import World, finish
-from tests.cluster.judging import assert_as_if_nothing_happened, assert_exactly_one_moved
+from tests.cluster.judging import (
+    assert_as_if_nothing_happened,
+    assert_exactly_one_moved,
+    assert_no_trace,
+)
 from tests.cluster.stage import set_stage
 
 BRIEF = {"readyTimeout": "3s", "budgetTimeout": "2s"}
@@ -135,7 +139,12 @@ async def test_gives_up_when_a_budget_can_never_be_met(world: World) -> None:
         audit = await world.audit(auditor)
     assert run.code == 1, run
     assert "BudgetRefused" in run.summary
-    await assert_as_if_nothing_happened(world, audit, app="web")
+    await assert_no_trace(world, audit, app="web")
+    # 9 were never there. The copy was a fifth for a while, and its going is no loss.
+    assert [(each.had, each.wanted) for each in audit.budgets_violated()] == [(4, 9)]
+    assert audit.replicas_missing() == []
+    assert audit.endpoints_missing() == []
+    assert audit.changed_objects() == []
 
 
 async def test_refuses_a_pod_that_two_budgets_select(world: World) -> None:

