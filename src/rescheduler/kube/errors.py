@@ -1,6 +1,7 @@
 """Answers of the API server, named by what they mean for the caller."""
 
 import json
+import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -71,9 +72,11 @@ _BY_STATUS = {
 
 def from_answer(status: int, headers: Mapping[str, str], body: bytes) -> KubeError:
     answer = _status_object(body)
-    message = answer.get("message") or body[:500].decode(errors="replace") or f"HTTP {status}"
+    message = (
+        str(answer.get("message") or "") or body[:500].decode(errors="replace") or f"HTTP {status}"
+    )
     retry_after = _seconds(headers.get("Retry-After"))
-    kind = _BY_REASON.get(answer.get("reason", "")) or _BY_STATUS.get(status, Unavailable)
+    kind = _BY_REASON.get(str(answer.get("reason"))) or _by_status(status)
     if kind is Throttled and _caused_by_budget(answer):
         kind = BudgetRefused
     # The server gives this one no reason and no details; Karpenter compares the words too.
@@ -82,21 +85,33 @@ def from_answer(status: int, headers: Mapping[str, str], body: bytes) -> KubeErr
     return kind(message, status=status, retry_after=retry_after)
 
 
+def _by_status(status: int) -> type[KubeError]:
+    # Of the requests that are our fault, only one that came too slowly is worth repeating.
+    is_our_fault = 400 <= status < 500 and status != 408  # noqa: PLR2004
+    return _BY_STATUS.get(status, Invalid if is_our_fault else Unavailable)
+
+
 def _status_object(body: bytes) -> dict[str, Any]:
     try:
         answer = json.loads(body)
-    except ValueError:
+    except (ValueError, RecursionError):
         return {}
     return answer if isinstance(answer, dict) else {}
 
 
 def _caused_by_budget(answer: Mapping[str, Any]) -> bool:
-    causes = (answer.get("details") or {}).get("causes") or []
-    return any(cause.get("reason") == "DisruptionBudget" for cause in causes)
+    details = answer.get("details")
+    causes = details.get("causes") if isinstance(details, dict) else None
+    return any(
+        isinstance(cause, dict) and cause.get("reason") == "DisruptionBudget"
+        for cause in (causes if isinstance(causes, list) else ())
+    )
 
 
 def _seconds(text: str | None) -> float | None:
     try:
-        return float(text) if text else None
+        seconds = float(text or "")
     except ValueError:
+        # It may also be a date; nobody behind this API sends one.
         return None
+    return seconds if math.isfinite(seconds) and seconds >= 0 else None

@@ -14,17 +14,19 @@ _FIELD = "metadata.name"
 
 def add(spec: Mapping[str, Any], node: str) -> dict[str, Any]:
     """The specification, pinned. Terms are OR-ed: the pin goes into every one of them, for a term
-    of its own would widen what the user asked for.
+    of its own would widen what the user asked for. So would an empty one, which matches no node.
     """
     pinned = copy.deepcopy(dict(spec))
     affinity = pinned.setdefault("affinity", {}) or {}
     pinned["affinity"] = affinity
     node_affinity = affinity.get("nodeAffinity") or {}
     affinity["nodeAffinity"] = node_affinity
-    required = node_affinity.get(_REQUIRED) or {"nodeSelectorTerms": [{}]}
-    node_affinity[_REQUIRED] = required
-    for term in required["nodeSelectorTerms"]:
-        term["matchFields"] = [*(term.get("matchFields") or []), _pin(node)]
+    if not node_affinity.get(_REQUIRED):
+        node_affinity[_REQUIRED] = {"nodeSelectorTerms": [{"matchFields": [_pin(node)]}]}
+        return pinned
+    for term in node_affinity[_REQUIRED]["nodeSelectorTerms"]:
+        if term.get("matchExpressions") or term.get("matchFields"):
+            term["matchFields"] = [*(term.get("matchFields") or []), _pin(node)]
     return pinned
 
 
@@ -37,13 +39,14 @@ def remove(spec: Mapping[str, Any]) -> dict[str, Any]:
         return free
     for term in required["nodeSelectorTerms"]:
         fields = term.get("matchFields") or []
-        if fields and fields[-1].get("key") == _FIELD and fields[-1].get("operator") == "In":
-            term["matchFields"] = fields[:-1]
-        if not term.get("matchFields"):
-            term.pop("matchFields", None)
-    if any(not term for term in required["nodeSelectorTerms"]):
-        # The user had no required node affinity: the server knows no empty term.
-        del node_affinity[_REQUIRED]
+        if not (fields and fields[-1].get("key") == _FIELD and fields[-1].get("operator") == "In"):
+            continue
+        term["matchFields"] = fields[:-1]
+        if not term["matchFields"]:
+            del term["matchFields"]
+        if not term:
+            # Nothing but the pin: the user had no required node affinity.
+            del node_affinity[_REQUIRED]
     if not node_affinity:
         free["affinity"].pop("nodeAffinity")
     if not free["affinity"]:

@@ -50,9 +50,21 @@ def of_pod(spec: Mapping[str, Any]) -> Resources:
         else:
             steps.append(add(_requests(container), *sidecars))
     total = largest([add(*running, *sidecars), *steps])
-    whole_pod = _requests(spec)
-    return add({**total, **whole_pod}, read(spec.get("overhead")), {PODS: 1})
+    whole_pod = {name: n for name, n in _requests(spec).items() if _may_be_of_a_whole_pod(name)}
+    thousandths = add({**total, **whole_pod}, _thousandths(spec.get("overhead")))
+    # Rounded up once, after adding: 0.3Gi twice is not one byte more than 0.6Gi.
+    rounded = {name: n if name == CPU else -(-n // 1000) for name, n in thousandths.items()}
+    return add(rounded, {PODS: 1})
 
 
 def _requests(holder: Mapping[str, Any]) -> Resources:
-    return read((holder.get("resources") or {}).get("requests"))
+    return _thousandths((holder.get("resources") or {}).get("requests"))
+
+
+def _thousandths(amounts: Mapping[str, Any] | None) -> Resources:
+    """Of every resource: as fine as the API server keeps the requests of a pod."""
+    return {name: quantities.millis(amount) for name, amount in (amounts or {}).items()}
+
+
+def _may_be_of_a_whole_pod(name: str) -> bool:
+    return name in (CPU, MEMORY) or name.startswith("hugepages-")
