@@ -1,5 +1,6 @@
 """LoadBalancing, a thin slice: one pod from the most to the least loaded node, by requests."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from rescheduler.config import Configuration
@@ -10,6 +11,7 @@ from rescheduler.plan.fitting import why_it_does_not_fit, why_not_a_target
 from rescheduler.plan.movable import why_it_stays
 
 STRATEGY = "LoadBalancing"
+_RESOURCES = (resources.CPU, resources.MEMORY)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -18,18 +20,20 @@ class Imbalance:
 
     resource: str
     most: Node
-    most_percent: float
     least: Node
-    least_percent: float
+    percents: Mapping[str, tuple[float, float]]
+    """Of either node, the most loaded first, by resource."""
 
     @property
     def points(self) -> float:
-        return self.most_percent - self.least_percent
+        most, least = self.percents[self.resource]
+        return most - least
 
     def __str__(self) -> str:
+        most, least = self.percents[self.resource]
         return (
-            f"{self.resource} requests: {self.most.name} {self.most_percent:.1f} %, "
-            f"{self.least.name} {self.least_percent:.1f} %, imbalance {self.points:.1f} points"
+            f"{self.resource} requests: {self.most.name} {most:.1f} %, "
+            f"{self.least.name} {least:.1f} %, imbalance {self.points:.1f} points"
         )
 
 
@@ -42,7 +46,7 @@ def plan(snapshot: Snapshot, configuration: Configuration) -> Plan:
             f"{len(nodes)} of {len(snapshot.nodes)} nodes in scope can take pods: 2 are needed"
         )
     imbalance = max(
-        (_imbalance(name, nodes, snapshot) for name in (resources.CPU, resources.MEMORY)),
+        (_imbalance(name, nodes, snapshot) for name in _RESOURCES),
         key=lambda found: found.points,
     )
     threshold = configuration.imbalance_threshold_percent
@@ -56,13 +60,11 @@ def _imbalance(resource: str, nodes: list[Node], snapshot: Snapshot) -> Imbalanc
     # By name among equals, so that the same snapshot always gives the same plan.
     ordered = sorted(nodes, key=lambda node: (percent[node.name], node.name))
     least, most = ordered[0], ordered[-1]
-    return Imbalance(
-        resource=resource,
-        most=most,
-        most_percent=percent[most.name],
-        least=least,
-        least_percent=percent[least.name],
-    )
+    percents = {
+        each: (_percent(each, most, snapshot), _percent(each, least, snapshot))
+        for each in _RESOURCES
+    }
+    return Imbalance(resource=resource, most=most, least=least, percents=percents)
 
 
 def _percent(resource: str, node: Node, snapshot: Snapshot) -> float:
@@ -94,7 +96,7 @@ def _relieve(imbalance: Imbalance, snapshot: Snapshot, configuration: Configurat
             movable.append(pod)
     if not movable:
         return Plan(moves=(), refusals=tuple(refusals), summary=f"{imbalance}; no pod can be moved")
-    best = min(movable, key=lambda pod: (pod.priority, _gap_after(pod, imbalance), pod.full_name))
+    best = min(movable, key=lambda pod: _rank(pod, imbalance))
     move = Move(
         namespace=best.namespace,
         pod=best.name,
@@ -107,6 +109,12 @@ def _relieve(imbalance: Imbalance, snapshot: Snapshot, configuration: Configurat
     return Plan(moves=(move,), refusals=tuple(refusals), summary=str(imbalance))
 
 
+def _rank(pod: Pod, imbalance: Imbalance) -> tuple[int, float, float, str]:
+    """Low priority first, then the narrowest gap, then the name: the same plan every time."""
+    own_gap = _gap_of(imbalance.resource, pod, imbalance)
+    return pod.priority, _gap_after(pod, imbalance), own_gap, pod.full_name
+
+
 def _why_no_gain(pod: Pod, imbalance: Imbalance) -> str:
     after = _gap_after(pod, imbalance)
     if after < imbalance.points:
@@ -117,9 +125,17 @@ def _why_no_gain(pod: Pod, imbalance: Imbalance) -> str:
 
 
 def _gap_after(pod: Pod, imbalance: Imbalance) -> float:
-    asked = pod.requests.get(imbalance.resource, 0)
-    most = imbalance.most_percent - 100 * asked / imbalance.most.allocatable[imbalance.resource]
-    least = imbalance.least_percent + 100 * asked / imbalance.least.allocatable[imbalance.resource]
+    """The wider gap of the two resources, or a pod that helps one and harms the other would be
+    moved there and back for ever.
+    """
+    return max(_gap_of(resource, pod, imbalance) for resource in _RESOURCES)
+
+
+def _gap_of(resource: str, pod: Pod, imbalance: Imbalance) -> float:
+    most, least = imbalance.percents[resource]
+    asked = 100 * pod.requests.get(resource, 0)
+    most -= asked / imbalance.most.allocatable[resource]
+    least += asked / imbalance.least.allocatable[resource]
     return abs(most - least)
 
 

@@ -5,6 +5,7 @@ from typing import Any
 
 from rescheduler.model import names, resources
 from rescheduler.model.cluster import Node, Pod
+from rescheduler.model.selectors import InvalidSelectorError, Operator, Requirement
 
 
 def why_not_a_target(node: Node) -> str:
@@ -87,11 +88,13 @@ def _requirement_holds(requirement: Mapping[str, Any], values: Mapping[str, str]
 
 
 def _compares(value: str | None, operator: str, wanted: Any) -> bool:  # noqa: ANN401
+    # What is an integer, Kubernetes and Python see differently ("1_0").
+    comparison = Operator.GREATER_THAN if operator == "Gt" else Operator.LESS_THAN
     try:
-        mine, theirs = int(value or ""), int(wanted[0])
-    except (ValueError, IndexError):
+        requirement = Requirement("value", comparison, frozenset(wanted))
+    except InvalidSelectorError:
         return False
-    return mine > theirs if operator == "Gt" else mine < theirs
+    return value is not None and requirement.matches({"value": value})
 
 
 def _room(pod: Pod, node: Node, present: Iterable[Pod]) -> str:
@@ -99,6 +102,7 @@ def _room(pod: Pod, node: Node, present: Iterable[Pod]) -> str:
     taken = resources.add(*(other.requests for other in present if not other.finished))
     for name, asked in pod.requests.items():
         free = node.allocatable.get(name, 0) - taken.get(name, 0)
-        if asked > free:
+        # Who asks for nothing fits on an overcommitted node too.
+        if asked > max(free, 0):
             return f"{name}: {asked} asked, {free} free"
     return ""

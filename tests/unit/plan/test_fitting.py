@@ -1,0 +1,227 @@
+"""Where a pod may go: taints, node affinity and room."""
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rescheduler.model import names
+from rescheduler.model.cluster import Node, Pod
+from rescheduler.plan.fitting import why_it_does_not_fit, why_not_a_target
+
+NODE = Node(
+    name="b",
+    uid="node-uid",
+    labels={"zone": "x", "cores": "16", "odd": "1_0", "empty": ""},
+    taints=(),
+    allocatable={"cpu": 1000, "memory": 1000, "pods": 3, "example.com/gpu": 1},
+    ready=True,
+    unschedulable=False,
+)
+POD = Pod(
+    namespace="shop",
+    name="web-1",
+    uid="pod-uid",
+    node="a",
+    phase="Running",
+    ready=True,
+    terminating=False,
+    labels={},
+    annotations={},
+    owner=None,
+    requests={"cpu": 100, "memory": 100, "pods": 1},
+    priority=0,
+    spec={},
+)
+
+
+def fits(spec: dict[str, Any], node: Node = NODE) -> bool:
+    return why_it_does_not_fit(replace(POD, spec=spec), node, ()) == ""
+
+
+# ---------------------------------------------------------------------- the node alone
+
+
+@pytest.mark.parametrize(
+    ("node", "reason"),
+    [
+        (NODE, ""),
+        (replace(NODE, ready=False), "it is not Ready"),
+        (replace(NODE, unschedulable=True), "it is cordoned"),
+        (replace(NODE, labels={names.CONTROL_PLANE[0]: ""}), "it is a control-plane node"),
+        (replace(NODE, labels={names.CONTROL_PLANE[1]: "true"}), "it is a control-plane node"),
+        (replace(NODE, allocatable={}), "it reports no allocatable cpu or memory"),
+        (replace(NODE, allocatable={"cpu": 1}), "it reports no allocatable cpu or memory"),
+        (replace(NODE, allocatable={"cpu": 0, "memory": 1}), "it reports no allocatable cpu"),
+    ],
+)
+def test_a_node_as_a_target(node: Node, reason: str) -> None:
+    found = why_not_a_target(node)
+    assert found.startswith(reason)
+    assert bool(found) == bool(reason)
+
+
+# ---------------------------------------------------------------------- taints
+
+TAINT = {"key": "team", "value": "a", "effect": "NoSchedule"}
+
+
+@pytest.mark.parametrize(
+    ("toleration", "tolerated"),
+    [
+        ({}, False),
+        ({"operator": "Exists"}, True),
+        ({"operator": "Exists", "effect": "NoSchedule"}, True),
+        ({"operator": "Exists", "effect": "NoExecute"}, False),
+        ({"key": "team", "operator": "Exists"}, True),
+        ({"key": "team", "operator": "Exists", "effect": ""}, True),
+        ({"key": "other", "operator": "Exists"}, False),
+        ({"key": "team", "operator": "Equal", "value": "a"}, True),
+        ({"key": "team", "operator": "Equal", "value": "b"}, False),
+        ({"key": "team", "value": "a"}, True),
+        ({"key": "team", "value": "a", "effect": "NoSchedule"}, True),
+        ({"key": "team", "value": "a", "effect": "NoExecute"}, False),
+        ({"key": "team"}, False),
+        ({"key": "", "operator": "Exists"}, True),
+        ({"key": "team", "operator": "Gt", "value": "0"}, False),
+        ({"key": "team", "operator": "Exists", "tolerationSeconds": 5}, True),
+    ],
+    ids=str,
+)
+def test_a_taint_is_tolerated(toleration: dict[str, Any], *, tolerated: bool) -> None:
+    node = replace(NODE, taints=(TAINT,))
+    assert fits({"tolerations": [{"key": "x"}, toleration]}, node) is tolerated
+
+
+@pytest.mark.parametrize(
+    ("taint", "fit"),
+    [
+        ({"key": "k", "effect": "NoSchedule"}, False),
+        ({"key": "k", "effect": "NoExecute"}, False),
+        ({"key": "k", "effect": "PreferNoSchedule"}, True),
+    ],
+)
+def test_without_tolerations(taint: dict[str, Any], *, fit: bool) -> None:
+    assert fits({"tolerations": None}, replace(NODE, taints=(taint,))) is fit
+
+
+def test_an_empty_value_equals_a_missing_one() -> None:
+    node = replace(NODE, taints=({"key": "k", "effect": "NoSchedule"},))
+    assert fits({"tolerations": [{"key": "k", "operator": "Equal", "value": ""}]}, node)
+
+
+def test_every_taint_must_be_tolerated() -> None:
+    node = replace(NODE, taints=(TAINT, {**TAINT, "key": "other"}))
+    pod = replace(POD, spec={"tolerations": [{"key": "team", "operator": "Exists"}]})
+    assert why_it_does_not_fit(pod, node, ()) == "it does not tolerate the taint other"
+
+
+# ---------------------------------------------------------------------- labels of the node
+
+
+def _affinity(*terms: dict[str, Any]) -> dict[str, Any]:
+    required = {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": terms}}
+    return {"affinity": {"nodeAffinity": required}}
+
+
+def _expression(key: str, operator: str, *values: str) -> dict[str, Any]:
+    return {"matchExpressions": [{"key": key, "operator": operator, "values": list(values)}]}
+
+
+@pytest.mark.parametrize(
+    ("term", "fit"),
+    [
+        (_expression("zone", "In", "x", "y"), True),
+        (_expression("zone", "In", "y"), False),
+        (_expression("none", "In", "x"), False),
+        (_expression("zone", "NotIn", "y"), True),
+        (_expression("zone", "NotIn", "x"), False),
+        (_expression("none", "NotIn", "x"), True),
+        (_expression("zone", "Exists"), True),
+        (_expression("empty", "Exists"), True),
+        (_expression("none", "Exists"), False),
+        (_expression("none", "DoesNotExist"), True),
+        (_expression("zone", "DoesNotExist"), False),
+        (_expression("empty", "DoesNotExist"), False),
+        (_expression("cores", "Gt", "15"), True),
+        (_expression("cores", "Gt", "16"), False),
+        (_expression("cores", "Lt", "17"), True),
+        (_expression("cores", "Lt", "16"), False),
+        (_expression("zone", "Gt", "1"), False),
+        (_expression("none", "Lt", "1"), False),
+        (_expression("odd", "Gt", "5"), False),
+        (_expression("cores", "Gt", "abc"), False),
+        (_expression("cores", "Gt"), False),
+        ({"matchFields": [{"key": "metadata.name", "operator": "In", "values": ["b"]}]}, True),
+        ({"matchFields": [{"key": "metadata.name", "operator": "In", "values": ["c"]}]}, False),
+        ({"matchFields": [{"key": "metadata.name", "operator": "NotIn", "values": ["b"]}]}, False),
+        ({}, False),
+        ({"matchExpressions": [], "matchFields": None}, False),
+    ],
+    ids=str,
+)
+def test_required_node_affinity(term: dict[str, Any], *, fit: bool) -> None:
+    assert fits(_affinity(term)) is fit
+
+
+YES, NO = _expression("zone", "Exists"), _expression("zone", "DoesNotExist")
+
+
+@pytest.mark.parametrize(
+    ("spec", "fit"),
+    [
+        (_affinity(NO, YES), True),
+        (_affinity(NO, NO), False),
+        (_affinity({}, NO), False),
+        (_affinity({}, YES), True),
+        (_affinity({**YES, "matchFields": [{"key": "metadata.name", "operator": "In"}]}), False),
+        ({"affinity": None}, True),
+        ({"affinity": {"nodeAffinity": None}}, True),
+        ({"nodeSelector": {"zone": "x"}}, True),
+        ({"nodeSelector": {"zone": "x", "none": ""}}, False),
+        ({"nodeSelector": {"zone": "y"}}, False),
+        ({"nodeSelector": {"zone": "x"}, **_affinity(NO)}, False),
+        ({"nodeSelector": None}, True),
+    ],
+    ids=str,
+)
+def test_terms_are_alternatives_and_all_else_is_needed(spec: dict[str, Any], *, fit: bool) -> None:
+    assert fits(spec) is fit
+
+
+# ---------------------------------------------------------------------- room
+
+
+def _taking(**changes: Any) -> Pod:  # noqa: ANN401
+    return replace(POD, **changes)
+
+
+@pytest.mark.parametrize(
+    ("requests", "present", "reason"),
+    [
+        ({"cpu": 1000, "memory": 1000, "pods": 1}, [], ""),
+        ({"cpu": 1001}, [], "cpu: 1001 asked, 1000 free"),
+        ({"cpu": 901}, [_taking()], "cpu: 901 asked, 900 free"),
+        ({"cpu": 900}, [_taking()], ""),
+        ({"pods": 1}, [_taking(), _taking()], ""),
+        ({"pods": 1}, [_taking()] * 3, "pods: 1 asked, 0 free"),
+        ({"example.com/gpu": 1}, [], ""),
+        ({"example.com/gpu": 2}, [], "example.com/gpu: 2 asked, 1 free"),
+        ({"example.com/fpga": 1}, [], "example.com/fpga: 1 asked, 0 free"),
+        ({"cpu": 901}, [_taking(terminating=True)], "cpu: 901 asked, 900 free"),
+        ({"cpu": 1000}, [_taking(phase="Succeeded"), _taking(phase="Failed")], ""),
+        ({"cpu": 0}, [_taking(requests={"cpu": 5000})], ""),
+        ({"cpu": 1}, [_taking(requests={"cpu": 5000})], "cpu: 1 asked, -4000 free"),
+    ],
+)
+def test_room(requests: dict[str, int], present: list[Pod], reason: str) -> None:
+    assert why_it_does_not_fit(replace(POD, requests=requests), NODE, present) == reason
+
+
+@given(st.integers(0, 1200), st.lists(st.integers(0, 400), max_size=2))
+def test_it_fits_exactly_when_the_sum_does(asked: int, taken: list[int]) -> None:
+    present = [_taking(requests={"cpu": each, "pods": 1}) for each in taken]
+    reason = why_it_does_not_fit(replace(POD, requests={"cpu": asked}), NODE, present)
+    assert (reason == "") == (asked == 0 or asked + sum(taken) <= 1000)

@@ -1,0 +1,174 @@
+"""Who may move: one case for each rule that keeps a pod where it is."""
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from rescheduler.config import Configuration, Scope
+from rescheduler.model import names, selectors
+from rescheduler.model.cluster import Owner, Pod, Snapshot, Workload
+from rescheduler.plan.movable import RULES, why_it_stays
+
+WORKLOAD = Workload(
+    namespace="shop",
+    name="web",
+    uid="rs-uid",
+    replicas=2,
+    ready_replicas=2,
+    recreates=False,
+    unsettled="",
+)
+POD = Pod(
+    namespace="shop",
+    name="web-1",
+    uid="pod-uid",
+    node="a",
+    phase="Running",
+    ready=True,
+    terminating=False,
+    labels={"app": "web"},
+    annotations={},
+    owner=Owner(kind="ReplicaSet", name="web", uid="rs-uid"),
+    requests={"cpu": 100, "pods": 1},
+    priority=0,
+    spec={"containers": [{"name": "app"}]},
+)
+
+
+def why(
+    pod: Pod, workload: Workload | None = WORKLOAD, configuration: Configuration | None = None
+) -> str:
+    workloads = {workload.uid: workload} if workload else {}
+    snapshot = Snapshot(nodes=(), pods=(pod,), workloads=workloads)
+    return why_it_stays(pod, snapshot, configuration or Configuration())
+
+
+def test_an_ordinary_pod_may_move() -> None:
+    assert why(POD) == ""
+
+
+def _owned_by(kind: str) -> Pod:
+    return replace(POD, owner=Owner(kind=kind, name="x", uid="rs-uid"))
+
+
+def _labelled(key: str, value: str) -> Pod:
+    return replace(POD, labels={**POD.labels, key: value})
+
+
+STAYS = [
+    pytest.param(replace(POD, namespace="kube-system"), "excludedNamespaces", id="namespace"),
+    pytest.param(replace(POD, annotations={names.MIRROR_POD: "x"}), "a static pod", id="static"),
+    pytest.param(_owned_by("DaemonSet"), "belongs to a DaemonSet", id="daemon-set"),
+    pytest.param(replace(POD, priority=2_000_000_000), "critical", id="critical"),
+    pytest.param(_labelled(names.RESCHEDULING, "disabled"), "keeps it out", id="opted-out"),
+    pytest.param(_labelled(names.RESCHEDULING, "no"), "keeps it out", id="opted-out-oddly"),
+    pytest.param(_labelled(names.RESCHEDULING, ""), "keeps it out", id="opted-out-emptily"),
+    pytest.param(replace(POD, terminating=True), "it is terminating", id="terminating"),
+    pytest.param(replace(POD, phase="Pending"), "not Running and Ready", id="pending"),
+    pytest.param(replace(POD, ready=False), "not Running and Ready", id="unready"),
+    pytest.param(_labelled(names.MIGRATION_STATUS, "in-progress"), "moved already", id="moving"),
+    pytest.param(replace(POD, owner=None), "standalone", id="standalone"),
+    pytest.param(_owned_by("StatefulSet"), "pods of a StatefulSet", id="stateful-set"),
+    pytest.param(_owned_by("Job"), "pods of a Job", id="job"),
+]
+
+
+@pytest.mark.parametrize(("pod", "reason"), STAYS)
+def test_it_stays_for_what_it_is(pod: Pod, reason: str) -> None:
+    assert reason in why(pod)
+
+
+PVC = {"name": "data", "persistentVolumeClaim": {"claimName": "x"}}
+REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
+PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution"
+
+STAYS_FOR_ITS_SPEC: list[tuple[dict[str, Any], str]] = [
+    ({"volumes": [PVC]}, "its volume data is persistent"),
+    ({"volumes": [{"name": "data", "ephemeral": {}}]}, "its volume data is persistent"),
+    ({"volumes": [{"name": "tmp", "emptyDir": {}}]}, "its volume tmp is local"),
+    ({"volumes": [{"name": "log", "hostPath": {"path": "/"}}]}, "its volume log is local"),
+    ({"volumes": [{"name": "c", "configMap": {}}, PVC]}, "its volume data is persistent"),
+    ({"schedulerName": "volcano"}, "another scheduler places it: volcano"),
+    ({"resourceClaims": [{"name": "gpu"}]}, "it has resource claims"),
+    ({"hostNetwork": True}, "ports of its node"),
+    ({"containers": [{"ports": [{"containerPort": 1}, {"hostPort": 80}]}]}, "ports of its node"),
+    ({"initContainers": [{"ports": [{"hostPort": 80}]}]}, "ports of its node"),
+    ({"topologySpreadConstraints": [{"whenUnsatisfiable": "DoNotSchedule"}]}, "topology spread"),
+    ({"affinity": {"podAffinity": {REQUIRED: [{}]}}}, "a required podAffinity"),
+    ({"affinity": {"podAntiAffinity": {REQUIRED: [{}]}}}, "a required podAntiAffinity"),
+]
+
+
+@pytest.mark.parametrize(("spec", "reason"), STAYS_FOR_ITS_SPEC, ids=lambda each: str(each)[:40])
+def test_it_stays_for_what_it_asks(spec: dict[str, Any], reason: str) -> None:
+    assert reason in why(replace(POD, spec=spec))
+
+
+@pytest.mark.parametrize(
+    "spec",
+    [
+        {"volumes": None},
+        {"volumes": [{"name": "c", "configMap": {}}, {"name": "p", "projected": {}}]},
+        {"schedulerName": "default-scheduler"},
+        {"containers": [{"ports": None}, {"ports": [{"containerPort": 80, "hostPort": 0}]}]},
+        {"topologySpreadConstraints": [{"whenUnsatisfiable": "ScheduleAnyway"}]},
+        {"affinity": None},
+        {"affinity": {"podAffinity": {PREFERRED: [{}]}, "podAntiAffinity": None}},
+        {"affinity": {"nodeAffinity": {REQUIRED: {"nodeSelectorTerms": [{}]}}}},
+    ],
+    ids=lambda each: str(each)[:40],
+)
+def test_what_it_asks_does_not_keep_it(spec: dict[str, Any]) -> None:
+    assert why(replace(POD, spec=spec)) == ""
+
+
+@pytest.mark.parametrize("value", ["enabled", None])
+def test_a_pod_that_did_not_opt_out_may_move(value: str | None) -> None:
+    assert why(POD if value is None else _labelled(names.RESCHEDULING, value)) == ""
+
+
+def test_a_pod_that_was_moved_before_may_move_again() -> None:
+    assert why(_labelled(names.MIGRATION_STATUS, names.STATUS_COMPLETED)) == ""
+
+
+@pytest.mark.parametrize(
+    ("workload", "reason"),
+    [
+        (None, "its ReplicaSet was not found"),
+        (replace(WORKLOAD, recreates=True), "strategy Recreate"),
+        (replace(WORKLOAD, unsettled="1 of 2 are Ready"), "1 of 2 are Ready"),
+    ],
+    ids=["not-found", "recreate", "unsettled"],
+)
+def test_it_stays_for_its_workload(workload: Workload | None, reason: str) -> None:
+    assert reason in why(POD, workload)
+
+
+@pytest.mark.parametrize(
+    ("configuration", "reason"),
+    [
+        (Configuration(scope=Scope(namespaces=("other",))), "not in scope.namespaces"),
+        (Configuration(scope=Scope(namespaces=("shop",))), ""),
+        (Configuration(excluded_namespaces=("shop",)), "excludedNamespaces"),
+        (Configuration(excluded_pod_selector=selectors.parse("app=web")), "excludedPodSelector"),
+        (Configuration(excluded_pod_selector=selectors.parse("app=db")), ""),
+    ],
+    ids=["out-of-scope", "in-scope", "excluded", "selected", "not-selected"],
+)
+def test_it_stays_for_the_configuration(configuration: Configuration, reason: str) -> None:
+    found = why(POD, configuration=configuration)
+    assert reason in found
+    assert bool(found) == bool(reason)
+
+
+def test_every_rule_was_seen_to_refuse() -> None:
+    snapshot = Snapshot(nodes=(), pods=(), workloads={WORKLOAD.uid: WORKLOAD})
+    pods = [
+        *(each.values[0] for each in STAYS),
+        *(replace(POD, spec=spec) for spec, _ in STAYS_FOR_ITS_SPEC),
+    ]
+    for rule in RULES:
+        assert any(rule(pod, snapshot, Configuration()) for pod in pods if isinstance(pod, Pod)), (
+            rule
+        )
