@@ -1,0 +1,231 @@
+"""The copy of a pod: what it is made of, and how it is known again."""
+
+import re
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rescheduler.migrate import copies
+from rescheduler.model import names, pins, selectors
+
+UID = "5f0c2f0e-6f0b-4d8e-9f43-0a4f2f8b9c11"
+AT = datetime(2026, 3, 1, 12, 30, tzinfo=UTC)
+SUBDOMAIN = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*")
+subdomains = st.from_regex(SUBDOMAIN, fullmatch=True).filter(lambda name: len(name) <= 253)
+long_subdomains = st.text("ab-.", min_size=1, max_size=240).map(
+    lambda text: re.sub(r"[.-]*\.[.-]*", ".", f"a{text}z")
+)
+
+REPLICA_SET: dict[str, Any] = {
+    "metadata": {"name": "web-6f9c", "namespace": "shop", "uid": "rs-uid"},
+    "spec": {
+        "selector": {"matchLabels": {"app": "web", "pod-template-hash": "6f9c"}},
+        "template": {
+            "metadata": {
+                "labels": {"app": "web", "pod-template-hash": "6f9c", "tier": "front"},
+                "annotations": {"team": "a"},
+            },
+            "spec": {"containers": [{"name": "app", "image": "web:1"}], "future": {"field": 1}},
+        },
+    },
+}
+ORIGINAL: dict[str, Any] = {
+    "metadata": {"name": "web-6f9c-abcde", "uid": UID, "annotations": {"cni": "10.0.0.1"}},
+    "spec": {"nodeName": "node-a.example.com", "priority": 5},
+    "status": {"phase": "Running"},
+}
+
+
+def build(**changes: Any) -> dict[str, Any]:  # noqa: ANN401 - of the template
+    template = REPLICA_SET["spec"]["template"] | changes
+    replica_set = {**REPLICA_SET, "spec": {**REPLICA_SET["spec"], "template": template}}
+    return copies.build(
+        replica_set,
+        ORIGINAL,
+        target="node-b",
+        strategy="LoadBalancing",
+        withheld="pod-template-hash",
+        at=AT,
+    )
+
+
+def test_labels_are_the_templates_less_the_withheld_one_plus_the_history() -> None:
+    assert build()["metadata"]["labels"] == {
+        "app": "web",
+        "tier": "front",
+        names.MIGRATION_ID: copies.migration_id(UID),
+        names.MIGRATION_STATUS: "in-progress",
+        names.MIGRATED_FROM: "node-a.example.com",
+        names.MIGRATION_REASON: "LoadBalancing",
+    }
+
+
+def test_annotations_are_the_templates_plus_the_history() -> None:
+    assert build()["metadata"]["annotations"] == {
+        "team": "a",
+        names.ORIGINAL_POD: UID,
+        names.ORIGINAL_POD_NAME: "web-6f9c-abcde",
+        names.MIGRATED_FROM: "node-a.example.com",
+        names.MIGRATION_TIME: "2026-03-01T12:30:00+00:00",
+    }
+
+
+def test_the_replica_set_owns_it_without_controlling_it() -> None:
+    (reference,) = build()["metadata"]["ownerReferences"]
+    assert reference == {
+        "apiVersion": "apps/v1",
+        "kind": "ReplicaSet",
+        "name": "web-6f9c",
+        "uid": "rs-uid",
+    }
+
+
+def test_nothing_of_the_live_pod_is_copied() -> None:
+    copy = build()
+    assert set(copy) == {"apiVersion", "kind", "metadata", "spec"}
+    assert set(copy["metadata"]) == {
+        "name",
+        "namespace",
+        "labels",
+        "annotations",
+        "finalizers",
+        "ownerReferences",
+    }
+    assert pins.remove(copy["spec"]) == REPLICA_SET["spec"]["template"]["spec"]
+    assert pins.target(copy["spec"]) == "node-b"
+
+
+def test_fields_that_nobody_knows_yet_are_kept() -> None:
+    assert build()["spec"]["future"] == {"field": 1}
+
+
+@pytest.mark.parametrize("metadata", [None, {}, {"labels": None, "annotations": None}])
+def test_a_template_may_have_no_metadata(metadata: dict[str, Any] | None) -> None:
+    copy = build(metadata=metadata)
+    assert copies.is_copy_of(copy, UID)
+
+
+def test_finalizers_of_the_template_are_kept() -> None:
+    copy = build(metadata={"finalizers": ["example.com/wait"]})
+    assert copy["metadata"]["finalizers"] == ["example.com/wait"]
+
+
+def test_building_changes_neither_the_replica_set_nor_a_later_copy() -> None:
+    first, second = build(), build()
+    first["metadata"]["labels"]["app"] = "changed"
+    first["spec"]["containers"][0]["image"] = "changed"
+    assert second == build()
+
+
+# ---------------------------------------------------------------------- names
+
+
+@given(subdomains | long_subdomains, st.uuids().map(str))
+def test_its_name_is_always_valid(replica_set: str, uid: str) -> None:
+    name = copies.copy_name(replica_set, uid)
+    assert len(name) <= 63
+    assert SUBDOMAIN.fullmatch(name)
+
+
+@given(subdomains, st.uuids().map(str), st.uuids().map(str))
+def test_one_pod_one_name(replica_set: str, uid: str, other: str) -> None:
+    assert copies.copy_name(replica_set, uid) == copies.copy_name(replica_set, uid)
+    assert (copies.copy_name(replica_set, uid) == copies.copy_name(replica_set, other)) == (
+        uid == other
+    )
+
+
+# ---------------------------------------------------------------------- known again
+
+
+def test_a_copy_is_known_again() -> None:
+    assert copies.is_copy_of(build(), UID)
+
+
+def _forged(place: str, key: str, value: str | None) -> dict[str, Any]:
+    copy = build()
+    metadata = copy["metadata"]
+    if place == "name":
+        metadata["name"] = value
+    elif value is None:
+        del metadata[place]
+    else:
+        metadata[place][key] = value
+    return copy
+
+
+@pytest.mark.parametrize(
+    "pod",
+    [
+        pytest.param(_forged("labels", names.MIGRATION_ID, "0" * 16), id="another-id"),
+        pytest.param(_forged("labels", "", None), id="no-labels"),
+        pytest.param(_forged("annotations", names.ORIGINAL_POD, "other"), id="another-original"),
+        pytest.param(_forged("annotations", "", None), id="no-annotations"),
+        pytest.param(_forged("name", "", "web-6f9c-xyz"), id="another-name"),
+        pytest.param({"metadata": {"name": "web"}}, id="any-pod"),
+        pytest.param(
+            {"metadata": {"name": "web", "labels": None, "annotations": None}}, id="nulls"
+        ),
+    ],
+)
+def test_a_forgery_is_not(pod: dict[str, Any]) -> None:
+    assert not copies.is_copy_of(pod, UID)
+
+
+def test_a_copy_of_another_pod_is_not() -> None:
+    assert not copies.is_copy_of(build(), "another-uid")
+
+
+# ---------------------------------------------------------------------- the withheld label
+
+
+def _owner(**labels: str) -> dict[str, Any]:
+    return {"spec": {"selector": {"matchLabels": labels}}}
+
+
+HASHED = _owner(**{"app": "web", "pod-template-hash": "6f9c"})
+
+
+@pytest.mark.parametrize(
+    ("owner", "selecting", "withheld"),
+    [
+        pytest.param(HASHED, ["app=web"], "pod-template-hash", id="hash-first"),
+        pytest.param(HASHED, [], "pod-template-hash", id="nobody-selects"),
+        pytest.param(HASHED, ["pod-template-hash=6f9c"], "app", id="service-by-hash"),
+        pytest.param(HASHED, ["app=web", "pod-template-hash"], None, id="both-selected-by"),
+        pytest.param(HASHED, ["app=web,pod-template-hash!=x"], None, id="both-in-one-selector"),
+        pytest.param(_owner(app="web"), ["app=web"], None, id="bare-with-one-label"),
+        pytest.param(_owner(app="web"), ["app=db"], None, id="even-if-it-does-not-match"),
+        pytest.param(_owner(app="web", b="1", a="1"), ["app=web"], "a", id="first-by-name"),
+        pytest.param(
+            _owner(**{"app": "w", "rollouts-pod-template-hash": "x"}),
+            ["app=w"],
+            "rollouts-pod-template-hash",
+            id="argo-rollouts",
+        ),
+        pytest.param({"spec": {"selector": {"matchExpressions": []}}}, [], None, id="expressions"),
+    ],
+)
+def test_the_withheld_label(
+    owner: dict[str, Any], selecting: list[str], withheld: str | None
+) -> None:
+    assert copies.withheld_label(owner, [selectors.parse(each) for each in selecting]) == withheld
+
+
+@pytest.mark.parametrize(
+    ("labels", "missing"),
+    [
+        ({"app": "web"}, {"pod-template-hash": "6f9c"}),
+        ({"app": "web", "pod-template-hash": "other"}, {"pod-template-hash": "6f9c"}),
+        ({"app": "web", "pod-template-hash": "6f9c", "more": "x"}, {}),
+        (None, {"app": "web", "pod-template-hash": "6f9c"}),
+    ],
+    ids=["lacks-one", "wrong-value", "complete", "no-labels"],
+)
+def test_labels_that_it_lacks_to_be_adopted(
+    labels: dict[str, str] | None, missing: dict[str, str]
+) -> None:
+    assert copies.missing_labels(HASHED, {"metadata": {"labels": labels}}) == missing
