@@ -5,9 +5,9 @@ undone so that it never happened, and an `Outcome` that says which and why. What
 here: which pod should move, and where to.
 """
 
+from rescheduler.migrate.facts import Intent, Settings
 from rescheduler.migrate.intents import find_unfinished, intend
 from rescheduler.migrate.outcomes import Outcome
-from rescheduler.migrate.surge import Intent, Settings
 from rescheduler.migrate.surging import carry_out
 from rescheduler.migrate.sweeping import sweep_marks
 

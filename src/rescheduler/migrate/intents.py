@@ -4,8 +4,8 @@ from collections.abc import Iterable
 
 from rescheduler.kube import PODS, KubeApi, Object
 from rescheduler.migrate import copies, viewing
+from rescheduler.migrate.facts import Intent
 from rescheduler.migrate.outcomes import Outcome
-from rescheduler.migrate.surge import Intent
 from rescheduler.model import names, pins
 from rescheduler.model.moves import Move
 
@@ -62,6 +62,7 @@ def _intent_of(copy: Object) -> Intent | None:
         target=target,
         strategy=metadata["labels"].get(names.MIGRATION_REASON, ""),
         reason="left unfinished by an earlier run",
+        resumed=True,
     )
 
 

@@ -11,11 +11,11 @@ the ReplicaSet itself restores the right number of pods, whatever happens to us.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
-from datetime import datetime
+from dataclasses import replace
 from typing import Any
 
 from rescheduler.migrate import copies, selecting
+from rescheduler.migrate.facts import Intent, Progress, Settings, View
 from rescheduler.migrate.outcomes import Outcome
 from rescheduler.migrate.steps import (
     CreateCopy,
@@ -45,64 +45,7 @@ _HOPELESS = frozenset(
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Settings:
-    ready_timeout_seconds: float
-    settle_seconds: float
-    budget_timeout_seconds: float
-    eviction_grace_seconds: int
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Intent:
-    """What is to be moved: enough to go on with, found again on the copy after a crash."""
-
-    namespace: str
-    pod: str
-    uid: str
-    replica_set: str
-    replica_set_uid: str
-    source: str
-    target: str
-    strategy: str
-    reason: str
-
-    @property
-    def copy(self) -> str:
-        return copies.copy_name(self.replica_set, self.uid)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class View:
-    """What the cluster shows now. An object counts only with the UID that is meant."""
-
-    original: Object | None
-    copy: Object | None
-    copy_name_taken: bool
-    """By a pod that is not ours."""
-    replica_set: Object | None
-    deployment: Object | None
-    pods: tuple[Object, ...]
-    """Those that the ReplicaSet controls."""
-    services: tuple[Object, ...]
-    slices: tuple[Object, ...]
-    budgets: tuple[Object, ...]
-    network_policies: tuple[Object, ...]
-    replica_sets: tuple[Object, ...]
-    """All of the namespace."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Progress:
-    """What this process has seen so far, in seconds of its own clock."""
-
-    now: datetime
-    created: bool = False
-    running_seconds: float = 0.0
-    copy_ready_seconds: float = 0.0
-    budget_allows: bool = False
-    budget_refused_seconds: float = 0.0
-    giving_up: Outcome | None = None
+_GO_ON = "the copy is adopted and the original is still there: the next run goes on from here"
 
 
 def next_step(intent: Intent, view: View, progress: Progress, settings: Settings) -> Step:
@@ -123,7 +66,7 @@ def next_step(intent: Intent, view: View, progress: Progress, settings: Settings
 
 def _begin(intent: Intent, view: View, progress: Progress) -> Step:
     # A mark without a copy was left by a process that died; it goes before anything else is done.
-    if progress.created or (view.original and _is_marked(view.original)):
+    if progress.created or intent.resumed or (view.original and _is_marked(view.original)):
         return _give_up("CopyLost", "someone deleted the copy")
     if view.original is None:
         return _not_now("the pod is gone")
@@ -162,6 +105,8 @@ def _why_not_now(view: View, original: Object, replica_set: Object) -> str:
 def _why_never(intent: Intent, view: View, original: Object, body: Object) -> str:
     if intent.source == intent.target:
         return "source and target are the same node"
+    if body["spec"].get("nodeName"):
+        return "its template names a node, past the scheduler"
     if view.deployment and workloads.recreates(view.deployment):
         return "its Deployment has strategy Recreate: two of its pods must not run at once"
     budgets = selecting.matching(view.budgets, original["metadata"].get("labels") or {})
@@ -312,6 +257,8 @@ def _finish(
         if progress.running_seconds <= _patience(original, settings):
             return Wait("the original is terminating")
         return _complete(copy, replace(moved, message=f"{moved.message}; the original lingers"))
+    if progress.running_seconds > _patience(original, settings):
+        return End(replace(moved, moved=False, reason="NotFinished", message=_GO_ON))
     if _is_replica(original, view):
         others = {pod["metadata"]["uid"]: pod for pod in (*view.pods, copy) if _is_active(pod)}
         del others[intent.uid]

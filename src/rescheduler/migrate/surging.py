@@ -8,6 +8,7 @@ from rescheduler.clock import Clock
 from rescheduler.kube import PODS, KubeApi, errors
 from rescheduler.migrate import copies, viewing
 from rescheduler.migrate.changes import Changes, watching
+from rescheduler.migrate.facts import Intent, Progress, Settings, View
 from rescheduler.migrate.outcomes import Outcome
 from rescheduler.migrate.steps import (
     CreateCopy,
@@ -21,7 +22,7 @@ from rescheduler.migrate.steps import (
     Write,
     describe,
 )
-from rescheduler.migrate.surge import Intent, Progress, Settings, View, next_step
+from rescheduler.migrate.surge import next_step
 from rescheduler.model import conditions
 
 # How long a wait may last before looking again, should a watch be dead without a word.
@@ -144,6 +145,9 @@ class _Surge:
                     or _BACK_OFF_SECONDS[min(memory.failures, worst) - 1]
                 )
         if memory.giving_up:
+            if isinstance(problem, errors.SeveralBudgets):
+                # After the adoption: the ReplicaSet removes the original without asking anyone.
+                return _LOOK_AGAIN_SECONDS
             # Not even taking back is allowed: an operator has to look.
             raise problem
         reason = "SeveralBudgets" if isinstance(problem, errors.SeveralBudgets) else "Refused"

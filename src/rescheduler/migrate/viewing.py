@@ -18,7 +18,7 @@ from rescheduler.kube import (
     errors,
 )
 from rescheduler.migrate import copies
-from rescheduler.migrate.surge import Intent, View
+from rescheduler.migrate.facts import Intent, View
 
 
 async def view(kube: KubeApi, intent: Intent) -> View:

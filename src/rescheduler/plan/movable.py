@@ -71,10 +71,11 @@ def _workload(pod: Pod, snapshot: Snapshot, _: Configuration) -> str:
 
 def _storage(pod: Pod, _: Snapshot, __: Configuration) -> str:
     for volume in pod.spec.get("volumes") or ():
-        if "persistentVolumeClaim" in volume or "ephemeral" in volume:
-            return f"its volume {volume['name']} is persistent: a second pod may not get it"
-        if "emptyDir" in volume or "hostPath" in volume:
+        if volume.keys() & {"emptyDir", "hostPath"}:
             return f"its volume {volume['name']} is local: its data would stay behind"
+        # Named are the harmless ones: a kind that we do not know may be a disk.
+        if not volume.keys() & _VOLUMES_ANY_NUMBER_OF_PODS_MAY_HAVE:
+            return f"its volume {volume['name']} may be had by one pod at a time"
     return ""
 
 
@@ -107,6 +108,10 @@ def _host_ports(spec: Any) -> list[int]:  # noqa: ANN401 - the raw specification
         if port.get("hostPort")
     ]
 
+
+_VOLUMES_ANY_NUMBER_OF_PODS_MAY_HAVE = frozenset(
+    {"configMap", "downwardAPI", "image", "projected", "secret"}
+)
 
 RULES: tuple[Rule, ...] = (
     _namespace,

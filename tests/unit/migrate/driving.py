@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Literal, get_args
 
+from rescheduler.migrate.facts import Progress, Settings, View
 from rescheduler.migrate.outcomes import Outcome
 from rescheduler.migrate.steps import (
     CreateCopy,
@@ -19,7 +20,7 @@ from rescheduler.migrate.steps import (
     Wait,
     Write,
 )
-from rescheduler.migrate.surge import Progress, Settings, View, next_step, unmark
+from rescheduler.migrate.surge import next_step, unmark
 from tests.unit.migrate.toy_cluster import (
     BudgetRefused,
     Refused,

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from rescheduler.migrate.facts import Progress
 from rescheduler.migrate.steps import (
     CreateCopy,
     DeleteCopy,
@@ -21,7 +22,7 @@ from rescheduler.migrate.steps import (
     Wait,
     describe,
 )
-from rescheduler.migrate.surge import Progress, next_step
+from rescheduler.migrate.surge import next_step
 from rescheduler.model import names
 from tests.unit.migrate.driving import FAULTS, MOMENTS, NOW, SETTINGS, Drive, Event, Fault
 from tests.unit.migrate.toy_cluster import (
@@ -386,6 +387,10 @@ def _name_taken(cluster: ToyCluster) -> None:
     cluster.siblings[0]["metadata"]["name"] = cluster.intent.copy
 
 
+def _names_a_node(cluster: ToyCluster) -> None:
+    cluster.replica_sets["rs-1"]["spec"]["template"]["spec"]["nodeName"] = "node-1"
+
+
 def _greedy_replica_set(cluster: ToyCluster) -> None:
     greedy = cluster.add_replica_set("greedy", 0)
     greedy["spec"]["selector"] = {"matchLabels": {"app": "web"}}
@@ -403,6 +408,7 @@ NOT_BEGUN = [
     (_name_taken, "NotNow", "a pod that is not ours has the name of the copy"),
     (_same_node, "NotMovable", "source and target are the same node"),
     (_recreate, "NotMovable", "its Deployment has strategy Recreate: two of its pods"),
+    (_names_a_node, "NotMovable", "its template names a node, past the scheduler"),
     (ACTIONS["two budgets appear"], "NotMovable", "several PodDisruptionBudgets select it"),
     (_greedy_replica_set, "NotMovable", "another ReplicaSet would adopt the copy: web-greedy"),
 ]
@@ -485,3 +491,26 @@ def test_a_pod_that_never_ends_is_not_waited_for_for_ever() -> None:
     drive = Drive(ToyCluster(), events).to_the_end()
     assert drive.outcome.moved
     assert "the original lingers" in drive.outcome.message
+
+
+def test_an_original_that_nobody_removes_is_left_to_the_next_run() -> None:
+    """The controllers sleep, and a budget that came late refuses the eviction."""
+
+    def obstruct(cluster: ToyCluster) -> None:
+        cluster.controllers_sleep = True
+        cluster.add_budget("late", min_available=99)
+
+    events = [Event(look, obstruct, "between the writes") for look in LOOKS]
+    drive = Drive(ToyCluster(), events).to_the_end()
+    assert drive.outcomes[0].reason == "NotFinished"
+    # It ends only because the controllers wake up; until then each run leaves it to the next.
+    assert {outcome.reason for outcome in drive.outcomes} == {"NotFinished"}
+    assert drive.cluster.original is None
+
+
+def test_a_copy_that_was_found_and_then_vanished_is_not_made_again() -> None:
+    cluster = ToyCluster()
+    intent = replace(cluster.intent, resumed=True)
+    step = next_step(intent, cluster.view(), Progress(now=NOW), SETTINGS)
+    assert isinstance(step, GiveUp)
+    assert step.outcome.reason == "CopyLost"

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from rescheduler.migrate import copies
-from rescheduler.migrate.surge import Intent, View
+from rescheduler.migrate.facts import Intent, View
 from rescheduler.model import conditions, names
 
 Object = dict[str, Any]

@@ -84,11 +84,12 @@ REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
 PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution"
 
 STAYS_FOR_ITS_SPEC: list[tuple[dict[str, Any], str]] = [
-    ({"volumes": [PVC]}, "its volume data is persistent"),
-    ({"volumes": [{"name": "data", "ephemeral": {}}]}, "its volume data is persistent"),
+    ({"volumes": [PVC]}, "its volume data may be had by one pod"),
+    ({"volumes": [{"name": "data", "iscsi": {}}]}, "its volume data may be had by one pod"),
+    ({"volumes": [{"name": "data", "ephemeral": {}}]}, "its volume data may be had by one pod"),
     ({"volumes": [{"name": "tmp", "emptyDir": {}}]}, "its volume tmp is local"),
     ({"volumes": [{"name": "log", "hostPath": {"path": "/"}}]}, "its volume log is local"),
-    ({"volumes": [{"name": "c", "configMap": {}}, PVC]}, "its volume data is persistent"),
+    ({"volumes": [{"name": "c", "configMap": {}}, PVC]}, "its volume data may be had by one pod"),
     ({"schedulerName": "volcano"}, "another scheduler places it: volcano"),
     ({"resourceClaims": [{"name": "gpu"}]}, "it has resource claims"),
     ({"hostNetwork": True}, "ports of its node"),
