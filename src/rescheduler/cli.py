@@ -2,7 +2,6 @@
 
 import asyncio
 import sys
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
@@ -19,7 +18,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 
-_OK, _FAILED, _UNUSABLE = 0, 1, 2
+_OK, _FAILED = 0, 1
 
 
 def main() -> None:
@@ -29,12 +28,6 @@ def main() -> None:
         # One line per problem, and no trace: these are for the reader to mend.
         typer.echo(f"error: {problem}", err=True)
         sys.exit(_FAILED)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Connection:
-    kubeconfig: str
-    context: str | None
 
 
 @app.command()
@@ -59,39 +52,35 @@ def run(
     verbosity: Annotated[
         int, typer.Option("--v", metavar="N", help="2: what happens; 4: also why pods stay.")
     ] = 2,
-    log_format: Annotated[str, typer.Option(metavar="text|json")] = "text",
+    log_format: Annotated[logs.Format, typer.Option(help="For people, or for machines.")] = "text",
 ) -> None:
     """Observe the cluster, plan, and move what is badly placed.
 
-    Exit status: 0 when the pass did what there was to do, 1 when a move failed (and was taken
-    back) or the cluster could not be reached, 2 for wrong usage.
+    Exit status: 0 when the pass did what there was to do, 1 when a move could not be done (and was
+    taken back), the configuration is wrong or the cluster cannot be reached, 2 for wrong usage.
     """
     if not once:
         raise typer.BadParameter("the continuous loop is not there yet; add --once for one pass")
-    if log_format not in ("text", "json"):
-        raise typer.BadParameter(
-            f"{log_format!r} is neither text nor json", param_hint="--log-format"
-        )
-    logs.set_up(verbosity=verbosity, form="json" if log_format == "json" else "text")
+    logs.set_up(verbosity=verbosity, form=log_format)
     configuration = config.load(config_file)
-    where = Connection(
-        kubeconfig=kubeconfig or configuration.client_connection.kubeconfig, context=context
-    )
+    kubeconfig = kubeconfig or configuration.client_connection.kubeconfig
     try:
-        raise typer.Exit(asyncio.run(_one_pass(configuration, where)))
+        raise typer.Exit(asyncio.run(_one_pass(configuration, kubeconfig, context)))
     except KeyboardInterrupt:
         typer.echo("interrupted; the next run ends what this one left unfinished", err=True)
         raise typer.Exit(130) from None
 
 
-async def _one_pass(configuration: config.Configuration, where: Connection) -> int:
+async def _one_pass(
+    configuration: config.Configuration, kubeconfig: str, context: str | None
+) -> int:
     # Slow to import, and not needed to print a usage message.
     from rescheduler import cycle, kube
     from rescheduler.clock import SystemClock
 
     log = structlog.get_logger()
     log.info("starts", version=__version__, configuration=config.to_document(configuration))
-    async with kube.connect(where.kubeconfig, where.context) as api:
+    async with kube.connect(kubeconfig, context) as api:
         report = await cycle.run_once(api, SystemClock(), configuration)
     log.info("pass ended", moved=report.moved, failed=report.failed, summary=report.summary)
     return _FAILED if report.failed else _OK

@@ -1,5 +1,6 @@
 """Time, handed in to whoever acts, so that a simulated cluster can run on its own."""
 
+import asyncio
 import time
 from datetime import UTC, datetime
 from typing import Protocol
@@ -12,6 +13,8 @@ class Clock(Protocol):
 
     def now(self) -> datetime: ...
 
+    async def sleep(self, seconds: float) -> None: ...
+
 
 class SystemClock:
     def monotonic(self) -> float:
@@ -19,3 +22,6 @@ class SystemClock:
 
     def now(self) -> datetime:
         return datetime.now(UTC)  # noqa: TID251 - this is the one place
+
+    async def sleep(self, seconds: float) -> None:
+        await asyncio.sleep(seconds)

@@ -9,10 +9,10 @@ from rescheduler.clock import Clock
 from rescheduler.config import Configuration
 from rescheduler.kube import KubeApi
 from rescheduler.migrate import Intent, Outcome
-from rescheduler.model.cluster import Pod, Snapshot
+from rescheduler.model.cluster import Snapshot
 from rescheduler.model.moves import Plan
 from rescheduler.observe import observe
-from rescheduler.plan import plan
+from rescheduler.plan import STRATEGIES, plan
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,14 +25,19 @@ class Report:
 
 async def run_once(kube: KubeApi, clock: Clock, configuration: Configuration) -> Report:
     """Safe to call at any time and after any crash: what the cluster shows decides everything."""
+    log = structlog.get_logger()
     # 1. Observe.
     snapshot = await observe(kube, node_selector=str(configuration.scope.node_selector))
     # 2. Finish or undo what an earlier process left in the middle. Whoever had to do that starts
     #    nothing new in the same pass: its picture of the cluster is from before.
-    if unfinished := await _unfinished(kube, configuration, snapshot):
+    nodes = [node.name for node in snapshot.nodes]
+    if unfinished := await migrate.find_unfinished(kube, configuration.scope, nodes):
         return await _resume(kube, clock, configuration, unfinished)
-    await migrate.sweep_marks(kube, _in_scope(snapshot, configuration))
+    scope = configuration.scope
+    await migrate.sweep_marks(kube, [pod for pod in snapshot.pods if scope.covers(pod.namespace)])
     # 3. Plan.
+    for strategy in set(configuration.enabled_strategies) - set(STRATEGIES):
+        log.info("strategy rests", strategy=strategy, because="it is not there yet")
     decided = plan(snapshot, configuration)
     _explain(decided, snapshot)
     if not decided.moves:
@@ -43,7 +48,7 @@ async def run_once(kube: KubeApi, clock: Clock, configuration: Configuration) ->
     outcome = (
         intent
         if isinstance(intent, Outcome)
-        else await migrate.carry_out(kube, clock, intent, _settings(configuration))
+        else await migrate.carry_out(kube, clock, intent, configuration.migration)
     )
     pod = f"{move.namespace}/{move.pod}"
     if outcome.moved:
@@ -53,26 +58,11 @@ async def run_once(kube: KubeApi, clock: Clock, configuration: Configuration) ->
     return Report(moved=int(outcome.moved), failed=int(not outcome.moved), summary=summary)
 
 
-def _in_scope(snapshot: Snapshot, configuration: Configuration) -> list[Pod]:
-    namespaces = configuration.scope.namespaces
-    return [pod for pod in snapshot.pods if namespaces is None or pod.namespace in namespaces]
-
-
-async def _unfinished(
-    kube: KubeApi, configuration: Configuration, snapshot: Snapshot
-) -> list[Intent]:
-    return await migrate.find_unfinished(
-        kube,
-        namespaces=configuration.scope.namespaces,
-        nodes=[node.name for node in snapshot.nodes],
-    )
-
-
 async def _resume(
     kube: KubeApi, clock: Clock, configuration: Configuration, unfinished: list[Intent]
 ) -> Report:
     outcomes = [
-        await migrate.carry_out(kube, clock, intent, _settings(configuration))
+        await migrate.carry_out(kube, clock, intent, configuration.migration)
         for intent in unfinished
     ]
     moved = sum(outcome.moved for outcome in outcomes)
@@ -82,16 +72,6 @@ async def _resume(
     )
     summary = f"ended {len(outcomes)} unfinished migrations: {ended}"
     return Report(moved=moved, failed=len(outcomes) - moved, summary=summary)
-
-
-def _settings(configuration: Configuration) -> migrate.Settings:
-    migration = configuration.migration
-    return migrate.Settings(
-        ready_timeout_seconds=migration.ready_timeout_seconds,
-        settle_seconds=migration.settle_seconds,
-        budget_timeout_seconds=migration.budget_timeout_seconds,
-        eviction_grace_seconds=migration.eviction_grace_period_seconds,
-    )
 
 
 def _explain(decided: Plan, snapshot: Snapshot) -> None:

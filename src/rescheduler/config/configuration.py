@@ -53,6 +53,9 @@ class Scope:
     )
     """Labels of the nodes. Default: all nodes."""
 
+    def covers(self, namespace: str) -> bool:
+        return self.namespaces is None or namespace in self.namespaces
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Migration:

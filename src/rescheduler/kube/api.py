@@ -55,9 +55,7 @@ class KubeApi(Protocol):
         """Events from now on, until the server ends the stream."""
         ...
 
-    async def create(
-        self, resource: Resource, namespace: str, body: Object, *, dry_run: bool = False
-    ) -> Object: ...
+    async def create(self, resource: Resource, namespace: str, body: Object) -> Object: ...
 
     async def patch_metadata(
         self, resource: Resource, namespace: str, name: str, *, uid: str, change: Mapping[str, Any]

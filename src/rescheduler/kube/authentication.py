@@ -1,18 +1,18 @@
 """Who we are to the API server: kubeconfig, exec plugin or the pod's own service account.
 
 The official client does this part, because hand-written authentication is a liability; of the rest
-of it nothing is used.
+of it nothing is used. Whatever it raises comes out of here as one `ConnectionSettingsError`.
 """
 
+import logging
 import os
 import ssl
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import yaml
 from kubernetes.aio.client.configuration import Configuration
-from kubernetes.aio.config import ConfigException, load_incluster_config, load_kube_config
+from kubernetes.aio.config import kube_config, load_incluster_config, load_kube_config
 
 from rescheduler.errors import ConnectionSettingsError
 
@@ -31,20 +31,37 @@ class Login:
 
     async def headers(self) -> dict[str, str]:
         """Fresh for every request: the token of a pod is read again each minute."""
-        token = await self._configuration.get_api_key_with_prefix("BearerToken")
+        try:
+            token = await self._configuration.get_api_key_with_prefix("BearerToken")
+        except Exception as problem:
+            raise ConnectionSettingsError(f"cannot read the token: {problem}") from problem
         return {"Authorization": token} if token else {}
 
 
 async def log_in(kubeconfig: str = "", context: str | None = None) -> Login:
     """From the named kubeconfig, else $KUBECONFIG, else the pod we run in, else ~/.kube/config."""
-    configuration = Configuration()
+    named = kubeconfig or os.environ.get("KUBECONFIG", "")
+    in_cluster = not named and _IN_CLUSTER in os.environ
+    where = "the pod's service account" if in_cluster else named or _default()
     try:
-        if not kubeconfig and "KUBECONFIG" not in os.environ and _IN_CLUSTER in os.environ:
-            load_incluster_config(client_configuration=configuration)
-        else:
-            await _load_kubeconfig(configuration, kubeconfig, context)
-    except (ConfigException, OSError, yaml.YAMLError) as problem:
-        raise ConnectionSettingsError(_explain(kubeconfig, problem)) from problem
+        return await _log_in(None if in_cluster else where, context)
+    except ConnectionSettingsError:
+        raise
+    # The library raises whatever it stumbles over in a malformed file.
+    except Exception as problem:
+        reason = " ".join(str(problem).split()) or type(problem).__name__
+        raise ConnectionSettingsError(
+            f"cannot log in to a cluster with {where}: {reason}; "
+            "name a kubeconfig by --kubeconfig, clientConnection.kubeconfig or $KUBECONFIG"
+        ) from problem
+
+
+async def _log_in(kubeconfig: str | None, context: str | None) -> Login:
+    configuration = Configuration()
+    if kubeconfig is None:
+        load_incluster_config(client_configuration=configuration)
+    else:
+        await _load(configuration, kubeconfig, context)
     return Login(
         server=configuration.host.rstrip("/"),
         ssl_context=_ssl_context(configuration),
@@ -54,23 +71,44 @@ async def log_in(kubeconfig: str = "", context: str | None = None) -> Login:
     )
 
 
-async def _load_kubeconfig(configuration: Any, path: str, context: str | None) -> None:  # noqa: ANN401
-    # The client expands KUBECONFIG itself, but reads it once at import.
-    where = path or os.environ.get("KUBECONFIG") or str(Path.home() / ".kube" / "config")
-    await load_kube_config(
-        config_file=where,
-        context=context,
-        client_configuration=configuration,
-        persist_config=False,
-    )
+async def _load(configuration: Any, kubeconfig: str, context: str | None) -> None:  # noqa: ANN401
+    _check_is_there(kubeconfig)
+    said = _Listener()
+    # A failing exec plugin is only logged by the library, which then goes on as nobody.
+    kube_config.logger.addHandler(said)
+    try:
+        await load_kube_config(
+            config_file=kubeconfig,
+            context=context,
+            client_configuration=configuration,
+            persist_config=False,
+        )
+    finally:
+        kube_config.logger.removeHandler(said)
+    if said.errors:
+        raise ConnectionSettingsError(f"{kubeconfig}: {'; '.join(said.errors)}")
 
 
-def _explain(kubeconfig: str, problem: Exception) -> str:
-    where = kubeconfig or os.environ.get("KUBECONFIG") or "~/.kube/config"
-    return (
-        f"cannot log in to a cluster with {where}: {problem}; "
-        "name a kubeconfig by --kubeconfig, clientConnection.kubeconfig or $KUBECONFIG"
-    )
+def _check_is_there(kubeconfig: str) -> None:
+    # Several files may be joined; the library silently skips those that are not there.
+    if not any(Path(path).is_file() for path in kubeconfig.split(os.pathsep)):
+        raise ConnectionSettingsError(
+            f"there is no kubeconfig {kubeconfig}; "
+            "name one by --kubeconfig, clientConnection.kubeconfig or $KUBECONFIG"
+        )
+
+
+class _Listener(logging.Handler):
+    def __init__(self) -> None:
+        super().__init__(logging.ERROR)
+        self.errors: list[str] = []
+
+    def emit(self, record: logging.LogRecord) -> None:
+        self.errors.append(record.getMessage())
+
+
+def _default() -> str:
+    return str(Path.home() / ".kube" / "config")
 
 
 def _ssl_context(configuration: Any) -> ssl.SSLContext:  # noqa: ANN401

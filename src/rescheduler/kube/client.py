@@ -10,6 +10,7 @@ from typing import Any
 import aiohttp
 
 from rescheduler import __version__
+from rescheduler.errors import ConnectionSettingsError
 from rescheduler.kube import errors
 from rescheduler.kube.api import Event, KubeApi, Object, Resource
 from rescheduler.kube.authentication import Login, log_in
@@ -22,13 +23,16 @@ _WATCH_TIMEOUT = aiohttp.ClientTimeout(total=None, connect=10, sock_read=_WATCH_
 _PAGE = 500
 _READ_ATTEMPTS = 5
 _MERGE_PATCH = "application/merge-patch+json"
+# A token file may be empty for the moment in which it is written anew.
+_PASSING = (aiohttp.ClientError, ConnectionSettingsError, TimeoutError, OSError, ValueError)
 
 
 @asynccontextmanager
 async def connect(kubeconfig: str = "", context: str | None = None) -> AsyncIterator[KubeApi]:
     """The API server that the kubeconfig, the environment or the pod we run in names."""
     login = await log_in(kubeconfig, context)
-    connector = aiohttp.TCPConnector(ssl=login.ssl_context, limit=50)
+    # Watches hold connections, so a limit would make requests wait behind them.
+    connector = aiohttp.TCPConnector(limit=0)
     # A watch event is one line, and a pod with large annotations is a long one.
     async with aiohttp.ClientSession(
         connector=connector,
@@ -49,6 +53,7 @@ class Client:
         self._session = session
         self._login = login
         self._renew = renew
+        self._renewing = asyncio.Lock()
         self._jitter = random.Random()  # noqa: S311 - spreads retries, guards nothing
 
     async def get(self, resource: Resource, namespace: str | None, name: str) -> Object:
@@ -88,21 +93,18 @@ class Client:
             "timeoutSeconds": str(_WATCH_SECONDS),
         }
         # Compressed streams are flushed late by some servers; a watch is for hearing things early.
-        headers = {"Accept-Encoding": "identity"} | await self._login.headers()
         try:
+            headers = {"Accept-Encoding": "identity"} | await self._login.headers()
             async with self._open("GET", path, query, headers, _WATCH_TIMEOUT) as answer:
                 if answer.status != 200:  # noqa: PLR2004
                     raise errors.from_answer(answer.status, answer.headers, await answer.read())
                 async for line in answer.content:
                     yield _event(line)
-        except (aiohttp.ClientError, TimeoutError, ValueError) as problem:
+        except _PASSING as problem:
             raise errors.Unavailable(f"watch of {path}: {_words(problem)}") from problem
 
-    async def create(
-        self, resource: Resource, namespace: str, body: Object, *, dry_run: bool = False
-    ) -> Object:
-        query = {"dryRun": "All"} if dry_run else {}
-        return await self._send("POST", resource.path(namespace), body, query=query)
+    async def create(self, resource: Resource, namespace: str, body: Object) -> Object:
+        return await self._send("POST", resource.path(namespace), body)
 
     async def patch_metadata(
         self, resource: Resource, namespace: str, name: str, *, uid: str, change: Mapping[str, Any]
@@ -142,7 +144,7 @@ class Client:
                 if attempt == _READ_ATTEMPTS:
                     raise
                 pause = problem.retry_after_seconds or 0.2 * 2**attempt
-                await asyncio.sleep(pause * self._jitter.uniform(0.75, 1.25))
+                await asyncio.sleep(pause * self._jitter.uniform(1.0, 1.5))
         raise AssertionError("unreachable")
 
     async def _send(
@@ -155,11 +157,20 @@ class Client:
         content_type: str = "application/json",
     ) -> Object:
         try:
+            used = self._login
             return await self._send_once(method, path, body, query or {}, content_type)
         except errors.Unauthorized:
             # A refused request had no effect, so even a write may be sent again with a new token.
-            self._login = await self._renew()
+            async with self._renewing:
+                if self._login is used:
+                    self._login = await self._log_in_again()
             return await self._send_once(method, path, body, query or {}, content_type)
+
+    async def _log_in_again(self) -> Login:
+        try:
+            return await self._renew()
+        except ConnectionSettingsError as problem:
+            raise errors.Unavailable(f"cannot renew the login: {problem}") from problem
 
     async def _send_once(
         self,
@@ -169,18 +180,17 @@ class Client:
         query: Mapping[str, str],
         content_type: str,
     ) -> Object:
-        headers = {"Accept": "application/json"} | await self._login.headers()
-        data = None
-        if body is not None:
-            data = json.dumps(body)
-            headers["Content-Type"] = content_type
+        data = None if body is None else json.dumps(body)
         try:
+            headers = {"Accept": "application/json"} | await self._login.headers()
+            if data is not None:
+                headers["Content-Type"] = content_type
             async with self._open(method, path, query, headers, _REQUEST_TIMEOUT, data) as answer:
                 content = await answer.read()
                 if answer.status >= 400:  # noqa: PLR2004
                     raise errors.from_answer(answer.status, answer.headers, content)
                 return json.loads(content)  # type: ignore[no-any-return]
-        except (aiohttp.ClientError, TimeoutError, ValueError) as problem:
+        except _PASSING as problem:
             raise errors.Unavailable(f"{method} {path}: {_words(problem)}") from problem
 
     def _open(
@@ -200,6 +210,8 @@ class Client:
             data=data,
             timeout=timeout,
             proxy=self._login.proxy,
+            # With the login, not the session: client certificates and authorities are renewed too.
+            ssl=self._login.ssl_context,
             server_hostname=self._login.tls_server_name,
             # A redirect could carry the token elsewhere.
             allow_redirects=False,

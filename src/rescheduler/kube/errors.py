@@ -1,7 +1,6 @@
 """Answers of the API server, named by what they mean for the caller."""
 
 import json
-import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -56,6 +55,9 @@ class Throttled(KubeError):
 class Unavailable(KubeError):
     """No answer, or a passing fault: whether a write took effect is not known."""
 
+
+# A server that asks for more is asked again all the same: it may have recovered.
+_LONGEST_RETRY_AFTER_SECONDS = 60.0
 
 _BY_REASON = {"AlreadyExists": AlreadyExists, "Expired": Expired, "Gone": Expired}
 _BY_STATUS = {
@@ -114,4 +116,4 @@ def _seconds(text: str | None) -> float | None:
     except ValueError:
         # It may also be a date; nobody behind this API sends one.
         return None
-    return seconds if math.isfinite(seconds) and seconds >= 0 else None
+    return min(seconds, _LONGEST_RETRY_AFTER_SECONDS) if seconds >= 0 else None

@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
+from rescheduler.clock import Clock
 from rescheduler.kube import (
     DEPLOYMENTS,
     ENDPOINT_SLICES,
@@ -16,7 +17,8 @@ from rescheduler.kube import (
 )
 
 _WATCHED = (PODS, ENDPOINT_SLICES, REPLICA_SETS, DEPLOYMENTS, POD_DISRUPTION_BUDGETS)
-_PAUSE_AFTER_A_BROKEN_WATCH_SECONDS = 1.0
+# Also after a clean end: a proxy may close every stream at once.
+_PAUSE_BETWEEN_WATCHES_SECONDS = 1.0
 
 
 class Changes:
@@ -39,9 +41,11 @@ class Changes:
 
 
 @asynccontextmanager
-async def watching(kube: KubeApi, namespace: str) -> AsyncIterator[Changes]:
+async def watching(kube: KubeApi, clock: Clock, namespace: str) -> AsyncIterator[Changes]:
     changes = Changes()
-    watches = [asyncio.create_task(_follow(kube, each, namespace, changes)) for each in _WATCHED]
+    watches = [
+        asyncio.create_task(_follow(kube, clock, each, namespace, changes)) for each in _WATCHED
+    ]
     try:
         yield changes
     finally:
@@ -50,13 +54,15 @@ async def watching(kube: KubeApi, namespace: str) -> AsyncIterator[Changes]:
         await asyncio.gather(*watches, return_exceptions=True)
 
 
-async def _follow(kube: KubeApi, resource: Resource, namespace: str, changes: Changes) -> None:
+async def _follow(
+    kube: KubeApi, clock: Clock, resource: Resource, namespace: str, changes: Changes
+) -> None:
     while True:
         try:
             async for event in kube.watch(resource, namespace=namespace):
                 if event.kind != "BOOKMARK":
                     changes.signal()
         except errors.KubeError:
-            # Whatever was missed meanwhile, a fresh read finds it.
-            await asyncio.sleep(_PAUSE_AFTER_A_BROKEN_WATCH_SECONDS)
+            pass  # whatever was missed meanwhile, a fresh read finds it
         changes.signal()
+        await clock.sleep(_PAUSE_BETWEEN_WATCHES_SECONDS)

@@ -2,22 +2,25 @@
 
 from collections.abc import Iterable
 
-from rescheduler.kube import PODS, KubeApi, Object
-from rescheduler.migrate import copies, viewing
-from rescheduler.migrate.facts import Intent
-from rescheduler.migrate.outcomes import Outcome
-from rescheduler.model import names, pins
+from rescheduler.config import Scope
+from rescheduler.kube import PODS, KubeApi
+from rescheduler.migrate import viewing
+from rescheduler.migrate.deciding import copies
+from rescheduler.migrate.deciding.facts import Intent
+from rescheduler.migrate.deciding.outcomes import Outcome, Reason
+from rescheduler.model import names, objects, pins
 from rescheduler.model.moves import Move
+from rescheduler.model.objects import Object
 
 
 async def intend(kube: KubeApi, move: Move) -> Intent | Outcome:
     """The live pod decides what the move means: it must still be the one that was planned for."""
     pod = await viewing.find(kube, PODS, move.namespace, move.pod)
     if pod is None or pod["metadata"]["uid"] != move.uid:
-        return Outcome(moved=False, reason="NotNow", message="the pod is gone")
+        return Outcome(moved=False, reason=Reason.NOT_NOW, message="the pod is gone")
     owner = _replica_set_of(pod)
     if owner is None:
-        return Outcome(moved=False, reason="NotMovable", message="it belongs to no ReplicaSet")
+        return Outcome(moved=False, reason=Reason.NOT_MOVABLE, message="it has no ReplicaSet")
     return Intent(
         namespace=move.namespace,
         pod=move.pod,
@@ -31,26 +34,26 @@ async def intend(kube: KubeApi, move: Move) -> Intent | Outcome:
     )
 
 
-async def find_unfinished(
-    kube: KubeApi, *, namespaces: Iterable[str] | None, nodes: Iterable[str]
-) -> list[Intent]:
-    """Migrations to one of these nodes that a process before this one left in the middle."""
-    wanted, targets = namespaces and set(namespaces), set(nodes)
+async def find_unfinished(kube: KubeApi, scope: Scope, nodes: Iterable[str]) -> list[Intent]:
+    """Migrations from or to one of these nodes that an earlier process left in the middle."""
+    ours = set(nodes)
     label = f"{names.MIGRATION_STATUS}={names.STATUS_IN_PROGRESS}"
     found = [_intent_of(pod) for pod in await kube.list(PODS, labels=label)]
     return [
         intent
         for intent in found
-        if intent and intent.target in targets and (not wanted or intent.namespace in wanted)
+        if intent and scope.covers(intent.namespace) and ours & {intent.source, intent.target}
     ]
 
 
 def _intent_of(copy: Object) -> Intent | None:
-    metadata = copy["metadata"]
-    annotations = metadata.get("annotations") or {}
+    metadata, annotations = copy["metadata"], objects.annotations(copy)
     uid, owner = annotations.get(names.ORIGINAL_POD, ""), _replica_set_of(copy)
     target = pins.target(copy["spec"])
     if owner is None or target is None or not copies.is_copy_of(copy, uid):
+        return None
+    if objects.is_terminating(copy):
+        # Taken back already. A dead node may hold it for hours, and is no reason to wait with it.
         return None
     return Intent(
         namespace=metadata["namespace"],
@@ -67,5 +70,4 @@ def _intent_of(copy: Object) -> Intent | None:
 
 
 def _replica_set_of(pod: Object) -> Object | None:
-    references = pod["metadata"].get("ownerReferences") or ()
-    return next((each for each in references if each["kind"] == "ReplicaSet"), None)
+    return next((each for each in objects.owners(pod) if each["kind"] == "ReplicaSet"), None)

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 import structlog
 
 from rescheduler.kube import PODS, KubeApi, errors
-from rescheduler.migrate import surge
+from rescheduler.migrate.deciding.surge import unmark
 from rescheduler.model import names
 from rescheduler.model.cluster import Pod
 
@@ -21,7 +21,7 @@ async def sweep_marks(kube: KubeApi, pods: Iterable[Pod]) -> None:
         if names.PREVIOUS_DELETION_COST not in pod.annotations or pod.terminating:
             continue
         log.warning("takes a stray mark off", pod=pod.full_name)
-        change = surge.unmark(pod.annotations)
+        change = unmark(pod.annotations)
         try:
             await kube.patch_metadata(PODS, pod.namespace, pod.name, uid=pod.uid, change=change)
         except (errors.NotFound, errors.Conflict):

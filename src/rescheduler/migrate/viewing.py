@@ -1,8 +1,6 @@
 """Reads what a surge needs to see: live, in one go, by quorum reads."""
 
 import asyncio
-from collections.abc import Mapping
-from typing import Any
 
 from rescheduler.kube import (
     DEPLOYMENTS,
@@ -17,8 +15,9 @@ from rescheduler.kube import (
     Resource,
     errors,
 )
-from rescheduler.migrate import copies
-from rescheduler.migrate.facts import Intent, View
+from rescheduler.migrate.deciding import copies
+from rescheduler.migrate.deciding.facts import Intent, View
+from rescheduler.model import objects
 
 
 async def view(kube: KubeApi, intent: Intent) -> View:
@@ -46,7 +45,7 @@ async def view(kube: KubeApi, intent: Intent) -> View:
         copy_name_taken=named is not None and not ours,
         replica_set=replica_set,
         deployment=await _deployment(kube, replica_set),
-        pods=tuple(pod for pod in pods if _controller_uid(pod) == intent.replica_set_uid),
+        pods=tuple(pod for pod in pods if _is_controlled(pod, intent.replica_set_uid)),
         services=tuple(services),
         slices=tuple(slices),
         budgets=tuple(budgets),
@@ -56,13 +55,10 @@ async def view(kube: KubeApi, intent: Intent) -> View:
 
 
 async def _deployment(kube: KubeApi, replica_set: Object | None) -> Object | None:
-    if replica_set is None:
+    owner = objects.controller(replica_set) if replica_set else None
+    if replica_set is None or owner is None or owner["kind"] != "Deployment":
         return None
-    for reference in _owners(replica_set):
-        if reference.get("controller") and reference["kind"] == "Deployment":
-            namespace = replica_set["metadata"]["namespace"]
-            return await find(kube, DEPLOYMENTS, namespace, reference["name"])
-    return None
+    return await find(kube, DEPLOYMENTS, replica_set["metadata"]["namespace"], owner["name"])
 
 
 async def find(kube: KubeApi, resource: Resource, namespace: str, name: str) -> Object | None:
@@ -72,9 +68,6 @@ async def find(kube: KubeApi, resource: Resource, namespace: str, name: str) -> 
         return None
 
 
-def _controller_uid(raw: Mapping[str, Any]) -> str | None:
-    return next((each["uid"] for each in _owners(raw) if each.get("controller")), None)
-
-
-def _owners(raw: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    return (raw.get("metadata") or {}).get("ownerReferences") or []
+def _is_controlled(pod: Object, replica_set_uid: str) -> bool:
+    owner = objects.controller(pod)
+    return owner is not None and owner["uid"] == replica_set_uid

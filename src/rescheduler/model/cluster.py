@@ -11,7 +11,6 @@ from rescheduler.model.resources import Resources
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Node:
     name: str
-    uid: str
     labels: Mapping[str, str]
     taints: tuple[Mapping[str, Any], ...]
     allocatable: Resources
@@ -58,11 +57,7 @@ class Pod:
 class Workload:
     """A ReplicaSet, with what its Deployment says about it where it has one."""
 
-    namespace: str
-    name: str
     uid: str
-    replicas: int
-    ready_replicas: int
     recreates: bool
     """Its Deployment declares that two of its pods must never run at once."""
     unsettled: str

@@ -15,7 +15,6 @@ ORIGINAL_POD_NAME = PREFIX + "original-pod-name"
 
 # On a pod that its owner wants left alone.
 RESCHEDULING = PREFIX + "rescheduling"
-RESCHEDULING_DISABLED = "disabled"
 
 # On an original while its copy takes over: the deletion cost that its user had set.
 PREVIOUS_DELETION_COST = PREFIX + "previous-deletion-cost"

@@ -46,7 +46,7 @@ def remove(spec: Mapping[str, Any]) -> dict[str, Any]:
             del term["matchFields"]
         if not term:
             # Nothing but the pin: the user had no required node affinity.
-            del node_affinity[_REQUIRED]
+            node_affinity.pop(_REQUIRED, None)
     if not node_affinity:
         free["affinity"].pop("nodeAffinity")
     if not free["affinity"]:

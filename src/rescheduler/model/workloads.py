@@ -2,10 +2,7 @@
 live objects just before each step, and both must get the same answer.
 """
 
-from collections.abc import Mapping
-from typing import Any
-
-Object = Mapping[str, Any]
+from rescheduler.model.objects import Object, is_terminating
 
 
 def recreates(deployment: Object) -> bool:
@@ -15,7 +12,7 @@ def recreates(deployment: Object) -> bool:
 
 def why_unsettled(replica_set: Object, deployment: Object | None) -> str:
     """Why pods of this ReplicaSet should be left alone now; empty when all is at rest."""
-    if "deletionTimestamp" in replica_set["metadata"]:
+    if is_terminating(replica_set):
         return "its ReplicaSet is being deleted"
     replicas = replica_set["spec"].get("replicas", 1)
     status = replica_set.get("status") or {}
@@ -34,7 +31,7 @@ def why_rolling(deployment: Object) -> str:
     """Why a Deployment is not at rest; empty when it is."""
     metadata, spec = deployment["metadata"], deployment["spec"]
     status = deployment.get("status") or {}
-    if "deletionTimestamp" in metadata:
+    if is_terminating(deployment):
         return "its Deployment is being deleted"
     if spec.get("paused"):
         return "its Deployment is paused"

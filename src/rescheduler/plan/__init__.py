@@ -4,6 +4,9 @@ In: an immutable snapshot and the configuration. Out: moves and refusals, each w
 Pure: no I/O, no clock, no logging. What does not belong here: how a pod is moved.
 """
 
-from rescheduler.plan.balancing import plan
+from rescheduler.plan.balancing import STRATEGY, plan
 
-__all__ = ["plan"]
+STRATEGIES = (STRATEGY,)
+"""Those that are there; the configuration may name more."""
+
+__all__ = ["STRATEGIES", "plan"]

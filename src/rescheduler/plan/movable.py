@@ -19,8 +19,7 @@ def why_it_stays(pod: Pod, snapshot: Snapshot, configuration: Configuration) -> 
 
 
 def _namespace(pod: Pod, _: Snapshot, configuration: Configuration) -> str:
-    scope = configuration.scope.namespaces
-    if scope is not None and pod.namespace not in scope:
+    if not configuration.scope.covers(pod.namespace):
         return "its namespace is not in scope.namespaces"
     if pod.namespace in configuration.excluded_namespaces:
         return "its namespace is in excludedNamespaces"

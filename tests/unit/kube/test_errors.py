@@ -97,7 +97,8 @@ def test_a_body_that_is_no_status_is_shown_as_it_is(body: bytes, message: str) -
         ("", None),
         ("Wed, 21 Oct 2026 07:28:00 GMT", None),
         ("-1", None),
-        ("inf", None),
+        ("3600", 60.0),
+        ("inf", 60.0),
         ("nan", None),
     ],
 )

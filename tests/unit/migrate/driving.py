@@ -7,9 +7,10 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Literal, get_args
 
-from rescheduler.migrate.facts import Progress, Settings, View
-from rescheduler.migrate.outcomes import Outcome
-from rescheduler.migrate.steps import (
+from rescheduler.config import Migration
+from rescheduler.migrate.deciding.facts import Progress, View
+from rescheduler.migrate.deciding.outcomes import Outcome, Reason
+from rescheduler.migrate.deciding.steps import (
     CreateCopy,
     DeleteCopy,
     End,
@@ -20,7 +21,7 @@ from rescheduler.migrate.steps import (
     Wait,
     Write,
 )
-from rescheduler.migrate.surge import next_step, unmark
+from rescheduler.migrate.deciding.surge import next_step, unmark
 from tests.unit.migrate.toy_cluster import (
     BudgetRefused,
     Refused,
@@ -33,8 +34,11 @@ from tests.unit.migrate.toy_cluster import (
     is_ready,
 )
 
-SETTINGS = Settings(
-    ready_timeout_seconds=20, settle_seconds=0, budget_timeout_seconds=6, eviction_grace_seconds=1
+SETTINGS = Migration(
+    ready_timeout_seconds=20,
+    settle_seconds=0,
+    budget_timeout_seconds=6,
+    eviction_grace_period_seconds=1,
 )
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 MANY_LOOKS = 250
@@ -140,6 +144,7 @@ class Drive:
         match step:
             case Wait():
                 memory.budget_allows = False
+                memory.refused_since = None
                 self._tick(1)
                 return True
             case GiveUp(outcome):
@@ -170,6 +175,7 @@ class Drive:
             raise Refused("no answer")
         if isinstance(write, Evict):
             memory.budget_allows = write.dry_run
+            memory.refused_since = None
         if isinstance(write, CreateCopy):
             memory.created = True
 
@@ -255,7 +261,7 @@ class _Memory:
         if isinstance(problem, BudgetRefused) and self.refused_since is None:
             self.refused_since = now
         if isinstance(problem, SeveralBudgets):
-            self.giving_up = Outcome(moved=False, reason="SeveralBudgets", message="")
+            self.giving_up = Outcome(moved=False, reason=Reason.SEVERAL_BUDGETS, message="")
         return True
 
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rescheduler.migrate import copies
+from rescheduler.migrate.deciding import copies
 from rescheduler.model import names, pins, selectors
 
 UID = "5f0c2f0e-6f0b-4d8e-9f43-0a4f2f8b9c11"
@@ -183,9 +183,11 @@ def test_a_copy_of_another_pod_is_not() -> None:
 
 
 def _owner(**labels: str) -> dict[str, Any]:
-    return {"spec": {"selector": {"matchLabels": labels}}}
+    template = {"metadata": {"labels": labels}}
+    return {"spec": {"selector": {"matchLabels": labels}, "template": template}}
 
 
+EXPRESSIONS: dict[str, Any] = {"spec": {"selector": {"matchExpressions": []}, "template": {}}}
 HASHED = _owner(**{"app": "web", "pod-template-hash": "6f9c"})
 
 
@@ -196,9 +198,9 @@ HASHED = _owner(**{"app": "web", "pod-template-hash": "6f9c"})
         pytest.param(HASHED, [], "pod-template-hash", id="nobody-selects"),
         pytest.param(HASHED, ["pod-template-hash=6f9c"], "app", id="service-by-hash"),
         pytest.param(HASHED, ["app=web", "pod-template-hash"], None, id="both-selected-by"),
-        pytest.param(HASHED, ["app=web,pod-template-hash!=x"], None, id="both-in-one-selector"),
+        pytest.param(HASHED, ["app=web,pod-template-hash!=x"], "pod-template-hash", id="not-equal"),
         pytest.param(_owner(app="web"), ["app=web"], None, id="bare-with-one-label"),
-        pytest.param(_owner(app="web"), ["app=db"], None, id="even-if-it-does-not-match"),
+        pytest.param(_owner(app="web"), ["app=db"], "app", id="another-app"),
         pytest.param(_owner(app="web", b="1", a="1"), ["app=web"], "a", id="first-by-name"),
         pytest.param(
             _owner(**{"app": "w", "rollouts-pod-template-hash": "x"}),
@@ -206,13 +208,22 @@ HASHED = _owner(**{"app": "web", "pod-template-hash": "6f9c"})
             "rollouts-pod-template-hash",
             id="argo-rollouts",
         ),
-        pytest.param({"spec": {"selector": {"matchExpressions": []}}}, [], None, id="expressions"),
+        pytest.param(HASHED, ["pod-template-hash=other"], "pod-template-hash", id="another-hash"),
+        pytest.param(EXPRESSIONS, [], None, id="expressions"),
     ],
 )
 def test_the_withheld_label(
     owner: dict[str, Any], selecting: list[str], withheld: str | None
 ) -> None:
-    assert copies.withheld_label(owner, [selectors.parse(each) for each in selecting]) == withheld
+    original = owner["spec"]["selector"].get("matchLabels") or {}
+    parsed = [selectors.parse(each) for each in selecting]
+    assert copies.withheld_label(owner, original, parsed) == withheld
+
+
+def test_no_label_is_withheld_when_the_original_has_one_more_that_a_service_selects_by() -> None:
+    """Such as a label that somebody set by hand: the copy would not serve as the original does."""
+    original = {"app": "web", "pod-template-hash": "6f9c", "canary": "yes"}
+    assert copies.withheld_label(HASHED, original, [selectors.parse("canary=yes")]) is None
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from rescheduler.migrate import selecting
+from rescheduler.migrate.deciding import selecting
 from rescheduler.model import selectors
 
 

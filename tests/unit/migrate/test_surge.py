@@ -11,18 +11,20 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from rescheduler.migrate.facts import Progress
-from rescheduler.migrate.steps import (
+from rescheduler.migrate.deciding.facts import Progress
+from rescheduler.migrate.deciding.outcomes import Reason
+from rescheduler.migrate.deciding.steps import (
     CreateCopy,
     DeleteCopy,
     End,
     Evict,
     GiveUp,
     PatchPod,
+    Step,
     Wait,
     describe,
 )
-from rescheduler.migrate.surge import next_step
+from rescheduler.migrate.deciding.surge import next_step
 from rescheduler.model import names
 from tests.unit.migrate.driving import FAULTS, MOMENTS, NOW, SETTINGS, Drive, Event, Fault
 from tests.unit.migrate.toy_cluster import (
@@ -160,7 +162,6 @@ each_shape = pytest.mark.parametrize(("shape", "ticks"), SHAPES)
 def test_moves_the_pod_and_leaves_nothing_behind(shape: dict[str, Any], ticks: int) -> None:
     drive = Drive(ToyCluster(**shape), ticks_after_a_write=ticks).to_the_end()
     assert drive.outcome.moved
-    assert drive.outcome.new_pod == drive.cluster.intent.copy
     assert drive.looks <= len(LOOKS)
     assert drive.cluster.original is None
     assert drive.cluster.copy
@@ -508,9 +509,47 @@ def test_an_original_that_nobody_removes_is_left_to_the_next_run() -> None:
     assert drive.cluster.original is None
 
 
-def test_a_copy_that_was_found_and_then_vanished_is_not_made_again() -> None:
+@pytest.mark.parametrize("first", LOOKS)
+def test_writes_that_fail_for_ever_come_to_an_end(first: int) -> None:
+    """A webhook that is down, a right that was taken away: it ends, and the next run goes on."""
+    broken = [Event(look, fault="not done") for look in range(first, 400)]
+    drive = Drive(ToyCluster(), broken)
+    drive.to_the_end()
+    for outcome in drive.outcomes:
+        assert outcome.reason in (
+            Reason.NOT_NOW,
+            Reason.TIMED_OUT,
+            Reason.NOT_FINISHED,
+            Reason.COMPLETED,
+        )
+    drive.events = ()
+    drive.to_the_end()
+    assert list(problems(drive)) == []
+
+
+def test_a_refusal_of_before_a_wait_does_not_count_against_the_budget_timeout() -> None:
+    """Refused once, then a sibling is away for long: after that the budget is asked anew."""
     cluster = ToyCluster()
-    intent = replace(cluster.intent, resumed=True)
-    step = next_step(intent, cluster.view(), Progress(now=NOW), SETTINGS)
-    assert isinstance(step, GiveUp)
-    assert step.outcome.reason == "CopyLost"
+    cluster.add_budget("tight", min_available=99)
+
+    def relax(cluster: ToyCluster) -> None:
+        cluster.budgets.clear()
+        sibling = cluster.siblings[0]
+        cluster.turn_unready(sibling["metadata"]["uid"], for_seconds=10)
+
+    asked = next(
+        look for look, step in enumerate(Drive(ToyCluster()).to_the_end().steps) if _asks(step)
+    )
+    drive = Drive(cluster, [Event(asked + 2, relax)]).to_the_end()
+    assert drive.outcome.moved
+
+
+def test_minimum_ready_seconds_come_on_top_of_the_time_to_become_ready() -> None:
+    cluster = ToyCluster()
+    cluster.replica_sets["rs-1"]["spec"]["minReadySeconds"] = 40
+    drive = Drive(cluster).to_the_end()
+    assert drive.outcome.moved
+
+
+def _asks(step: Step) -> bool:
+    return isinstance(step, Evict) and step.dry_run

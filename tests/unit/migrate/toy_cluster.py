@@ -10,8 +10,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from rescheduler.migrate import copies
-from rescheduler.migrate.facts import Intent, View
+from rescheduler.migrate.deciding import copies
+from rescheduler.migrate.deciding.facts import Intent, View
 from rescheduler.model import conditions, names
 
 Object = dict[str, Any]

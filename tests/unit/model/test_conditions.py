@@ -1,6 +1,5 @@
 """Conditions in the status of an object."""
 
-from datetime import UTC, datetime
 from typing import Any
 
 import pytest
@@ -33,10 +32,3 @@ def test_found_by_its_type() -> None:
     raw = {"status": {"conditions": [READY, NOT_SCHEDULED]}}
     assert conditions.find(raw, "PodScheduled") == NOT_SCHEDULED
     assert conditions.find(raw, "Initialized") is None
-
-
-def test_since_when() -> None:
-    raw = {"status": {"conditions": [READY, NOT_SCHEDULED]}}
-    assert conditions.since(raw, "Ready") == datetime(2026, 3, 1, 12, tzinfo=UTC)
-    assert conditions.since(raw, "PodScheduled") is None
-    assert conditions.since(raw, "Initialized") is None

@@ -24,7 +24,6 @@ def test_a_node() -> None:
     }
     assert reading.node(raw) == Node(
         name="a",
-        uid="node-uid",
         labels={"zone": "x"},
         taints=({"key": "k", "effect": "NoSchedule"},),
         allocatable={"cpu": 2000, "memory": 2**30, "pods": 110},
@@ -123,11 +122,7 @@ def _deployment(**spec: Any) -> dict[str, dict[str, Any]]:  # noqa: ANN401
 
 def test_a_workload() -> None:
     assert reading.workload(_replica_set(), _deployment()) == Workload(
-        namespace="shop",
-        name="web-1",
         uid="rs-uid",
-        replicas=2,
-        ready_replicas=2,
         recreates=False,
         unsettled="",
     )

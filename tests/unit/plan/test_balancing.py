@@ -19,7 +19,7 @@ CONFIGURATION = Configuration(enabled_strategies=("LoadBalancing",))
 def node(name: str, *, cpu: int = 1000, memory: int = 1000, **more: Any) -> Node:  # noqa: ANN401
     allocatable = {"cpu": cpu, "memory": memory, "pods": 110}
     ordinary: dict[str, Any] = {"labels": {}, "taints": (), "ready": True, "unschedulable": False}
-    return Node(name=name, uid=name, allocatable=allocatable, **(ordinary | more))
+    return Node(name=name, allocatable=allocatable, **(ordinary | more))
 
 
 def pod(name: str, on: str, cpu: int, memory: int = 0, **more: Any) -> Pod:  # noqa: ANN401
@@ -39,11 +39,7 @@ def pod(name: str, on: str, cpu: int, memory: int = 0, **more: Any) -> Pod:  # n
 
 
 WORKLOAD = Workload(
-    namespace="shop",
-    name="web",
     uid="rs",
-    replicas=9,
-    ready_replicas=9,
     recreates=False,
     unsettled="",
 )

@@ -13,7 +13,6 @@ from rescheduler.plan.fitting import why_it_does_not_fit, why_not_a_target
 
 NODE = Node(
     name="b",
-    uid="node-uid",
     labels={"zone": "x", "cores": "16", "odd": "1_0", "empty": ""},
     taints=(),
     allocatable={"cpu": 1000, "memory": 1000, "pods": 3, "example.com/gpu": 1},

@@ -11,11 +11,7 @@ from rescheduler.model.cluster import Owner, Pod, Snapshot, Workload
 from rescheduler.plan.movable import RULES, why_it_stays
 
 WORKLOAD = Workload(
-    namespace="shop",
-    name="web",
     uid="rs-uid",
-    replicas=2,
-    ready_replicas=2,
     recreates=False,
     unsettled="",
 )

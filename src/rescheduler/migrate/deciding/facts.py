@@ -1,22 +1,11 @@
 """What a surge is decided from: what is wanted, what the cluster shows, what we have seen."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
 
-from rescheduler.migrate import copies
-from rescheduler.migrate.outcomes import Outcome
-
-Object = Mapping[str, Any]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Settings:
-    ready_timeout_seconds: float
-    settle_seconds: float
-    budget_timeout_seconds: float
-    eviction_grace_seconds: int
+from rescheduler.migrate.deciding import copies
+from rescheduler.migrate.deciding.outcomes import Outcome
+from rescheduler.model.objects import Object
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

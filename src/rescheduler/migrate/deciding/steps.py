@@ -4,9 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from rescheduler.migrate.outcomes import Outcome
-
-Object = Mapping[str, Any]
+from rescheduler.migrate.deciding.outcomes import Outcome
+from rescheduler.model.objects import Object
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,12 +5,14 @@ from dataclasses import dataclass
 import structlog
 
 from rescheduler.clock import Clock
+from rescheduler.config import Migration
 from rescheduler.kube import PODS, KubeApi, errors
-from rescheduler.migrate import copies, viewing
+from rescheduler.migrate import viewing
 from rescheduler.migrate.changes import Changes, watching
-from rescheduler.migrate.facts import Intent, Progress, Settings, View
-from rescheduler.migrate.outcomes import Outcome
-from rescheduler.migrate.steps import (
+from rescheduler.migrate.deciding import copies
+from rescheduler.migrate.deciding.facts import Intent, Progress, View
+from rescheduler.migrate.deciding.outcomes import Outcome, Reason
+from rescheduler.migrate.deciding.steps import (
     CreateCopy,
     DeleteCopy,
     End,
@@ -22,25 +24,29 @@ from rescheduler.migrate.steps import (
     Write,
     describe,
 )
-from rescheduler.migrate.surge import next_step
+from rescheduler.migrate.deciding.surge import next_step
 from rescheduler.model import conditions
 
 # How long a wait may last before looking again, should a watch be dead without a word.
 _LOOK_AGAIN_SECONDS = 2.0
 # How often a refusing budget is asked: it sees a new pod a moment after it is Ready.
 _ASK_AGAIN_SECONDS = 0.25
+# Changes come in bursts; one look for all of a burst.
+_GATHER_SECONDS = 0.02
 _BACK_OFF_SECONDS = (0.2, 0.5, 1.0, 2.0, 5.0)
 
 
-async def carry_out(kube: KubeApi, clock: Clock, intent: Intent, settings: Settings) -> Outcome:
+async def carry_out(kube: KubeApi, clock: Clock, intent: Intent, limits: Migration) -> Outcome:
     """Moves one pod, or leaves everything as it was. Safe to call again after any crash."""
-    async with watching(kube, intent.namespace) as changes:
-        return await _Surge(kube, clock, intent, settings).run(changes)
+    async with watching(kube, clock, intent.namespace) as changes:
+        return await _Surge(kube, clock, intent, limits).run(changes)
 
 
 @dataclass(slots=True)
 class _Memory:
-    """Times are of our own clock; nothing here outlives the process, and nothing needs to."""
+    """How long things have taken, by our own clock, and whether we are giving up. It bounds our
+    patience; what is to be done next, the cluster tells.
+    """
 
     started: float
     created: bool = False
@@ -53,12 +59,12 @@ class _Memory:
 
 
 class _Surge:
-    def __init__(self, kube: KubeApi, clock: Clock, intent: Intent, settings: Settings) -> None:
+    def __init__(self, kube: KubeApi, clock: Clock, intent: Intent, limits: Migration) -> None:
         self._kube = kube
         self._clock = clock
         self._intent = intent
-        self._settings = settings
-        self._memory = _Memory(started=clock.monotonic())
+        self._limits = limits
+        self._memory = _Memory(started=clock.monotonic(), created=intent.resumed)
         self._log = structlog.get_logger().bind(
             migration=copies.migration_id(intent.uid),
             pod=f"{intent.namespace}/{intent.pod}",
@@ -79,18 +85,20 @@ class _Surge:
                     case GiveUp(outcome):
                         self._memory.giving_up = outcome
                     case Wait():
-                        # An allowance holds for the instant in which it was given.
+                        # An allowance, and a refusal, hold for the instant in which they are given.
                         self._memory.budget_allows = False
+                        self._memory.budget_refused_since = None
                         await changes.wait(_LOOK_AGAIN_SECONDS)
+                        await self._clock.sleep(_GATHER_SECONDS)
                     case _:
                         await self._write(step)
                 self._memory.failures = 0
             except errors.KubeError as problem:
-                await changes.wait(self._pause_after(problem))
+                await self._clock.sleep(self._pause_after(problem))
 
     async def _look(self) -> Step:
         view = await viewing.view(self._kube, self._intent)
-        step = next_step(self._intent, view, self._progress(view), self._settings)
+        step = next_step(self._intent, view, self._progress(view), self._limits)
         self._say(step)
         return step
 
@@ -114,6 +122,7 @@ class _Surge:
                     namespace, meta["name"], uid=meta["uid"], grace_seconds=grace, dry_run=dry_run
                 )
                 self._memory.budget_allows = dry_run
+                self._memory.budget_refused_since = None
             case DeleteCopy(copy):
                 meta = copy["metadata"]
                 version = meta["resourceVersion"]
@@ -138,6 +147,8 @@ class _Surge:
             case errors.Unavailable() | errors.Throttled():
                 # Whether a write took effect is not known; the next look tells.
                 self._log.warning("API server did not answer as it should", problem=str(problem))
+                if self._clock.monotonic() - memory.started > self._longest_seconds():
+                    raise problem
                 memory.failures += 1
                 worst = len(_BACK_OFF_SECONDS)
                 return (
@@ -150,10 +161,17 @@ class _Surge:
                 return _LOOK_AGAIN_SECONDS
             # Not even taking back is allowed: an operator has to look.
             raise problem
-        reason = "SeveralBudgets" if isinstance(problem, errors.SeveralBudgets) else "Refused"
+        several = isinstance(problem, errors.SeveralBudgets)
+        reason = Reason.SEVERAL_BUDGETS if several else Reason.REFUSED
         memory.giving_up = Outcome(moved=False, reason=reason, message=str(problem))
         self._say(GiveUp(memory.giving_up))
         return 0.0
+
+    def _longest_seconds(self) -> float:
+        """Longer than any wait of `next_step`, for when we cannot even look any more."""
+        limits = self._limits
+        waits = 4 * limits.ready_timeout_seconds + limits.settle_seconds
+        return waits + limits.budget_timeout_seconds + 2 * limits.eviction_grace_period_seconds
 
     def _progress(self, view: View) -> Progress:
         now, memory = self._clock.monotonic(), self._memory

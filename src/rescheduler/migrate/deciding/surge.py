@@ -14,10 +14,11 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from rescheduler.migrate import copies, selecting
-from rescheduler.migrate.facts import Intent, Progress, Settings, View
-from rescheduler.migrate.outcomes import Outcome
-from rescheduler.migrate.steps import (
+from rescheduler.config import Migration
+from rescheduler.migrate.deciding import copies, selecting
+from rescheduler.migrate.deciding.facts import Intent, Progress, View
+from rescheduler.migrate.deciding.outcomes import Outcome, Reason
+from rescheduler.migrate.deciding.steps import (
     CreateCopy,
     DeleteCopy,
     End,
@@ -26,10 +27,10 @@ from rescheduler.migrate.steps import (
     PatchPod,
     Step,
     Wait,
+    Write,
 )
 from rescheduler.model import conditions, names, pins, workloads
-
-Object = Mapping[str, Any]
+from rescheduler.model.objects import Object, annotations, is_terminating, labels, owners
 
 # A kubelet that says so has given up for now; waiting longer would only hold the room.
 _HOPELESS = frozenset(
@@ -45,40 +46,54 @@ _HOPELESS = frozenset(
 )
 
 
-_GO_ON = "the copy is adopted and the original is still there: the next run goes on from here"
+_GO_ON = "it took too long, or the API server refused too often: the next run goes on from here"
 
 
-def next_step(intent: Intent, view: View, progress: Progress, settings: Settings) -> Step:
+def next_step(intent: Intent, view: View, progress: Progress, limits: Migration) -> Step:
+    step = _decide(intent, view, progress, limits)
+    pod = view.original or view.copy
+    if not pod or not isinstance(step, Write):
+        return step
+    # A webhook that is down, a right that was taken away: a write can fail for ever.
+    longest = _patience(pod, view.replica_set, limits) + limits.ready_timeout_seconds
+    if progress.running_seconds <= longest:
+        return step
+    return End(Outcome(moved=False, reason=Reason.NOT_FINISHED, message=_GO_ON))
+
+
+def _decide(intent: Intent, view: View, progress: Progress, limits: Migration) -> Step:
     copy, replica_set = view.copy, view.replica_set
     # Asked first: an adoption whose answer was lost may take effect after we gave up on it, and an
     # adopted copy is a replica like any other.
     if copy and replica_set and not copies.missing_labels(replica_set, copy):
-        return _finish(intent, view, copy, replica_set, progress, settings)
+        return _finish(intent, view, copy, replica_set, progress, limits)
     if progress.giving_up:
-        return _take_back(view, progress.giving_up, progress, settings)
+        return _take_back(view, progress.giving_up, progress, limits)
     if copy is None:
-        return _begin(intent, view, progress)
-    return _prepare(intent, view, copy, progress, settings)
+        return _begin(intent, view, progress, limits)
+    return _prepare(intent, view, copy, progress, limits)
 
 
 # ---------------------------------------------------------------------- before there is a copy
 
 
-def _begin(intent: Intent, view: View, progress: Progress) -> Step:
+def _begin(intent: Intent, view: View, progress: Progress, limits: Migration) -> Step:
     # A mark without a copy was left by a process that died; it goes before anything else is done.
-    if progress.created or intent.resumed or (view.original and _is_marked(view.original)):
-        return _give_up("CopyLost", "someone deleted the copy")
+    if progress.created or (view.original and _is_marked(view.original)):
+        return _give_up(Reason.COPY_LOST, "someone deleted the copy")
     if view.original is None:
         return _not_now("the pod is gone")
     if view.replica_set is None:
         return _not_now("its ReplicaSet is gone")
-    if view.copy_name_taken:
-        return _not_now("a pod that is not ours has the name of the copy")
+    if progress.running_seconds > limits.ready_timeout_seconds:
+        return _not_now("the API server did not let us create the copy")
     if problem := _why_not_now(view, view.original, view.replica_set):
         return _not_now(problem)
-    withheld = _withheld_label(view, view.replica_set)
+    withheld = _withheld_label(view, view.original, view.replica_set)
     if withheld is None:
-        return _never("a Service, budget or NetworkPolicy selects by every label of its ReplicaSet")
+        return _never(
+            "a Service, budget or NetworkPolicy would not select the copy as it does the pod"
+        )
     body = copies.build(
         view.replica_set,
         view.original,
@@ -93,7 +108,9 @@ def _begin(intent: Intent, view: View, progress: Progress) -> Step:
 
 
 def _why_not_now(view: View, original: Object, replica_set: Object) -> str:
-    if "deletionTimestamp" in original["metadata"]:
+    if view.copy_name_taken:
+        return "a pod that is not ours has the name of the copy"
+    if is_terminating(original):
         return "the pod is terminating"
     if not _is_replica(original, view):
         return "the pod is no longer one of its ReplicaSet's"
@@ -109,7 +126,7 @@ def _why_never(intent: Intent, view: View, original: Object, body: Object) -> st
         return "its template names a node, past the scheduler"
     if view.deployment and workloads.recreates(view.deployment):
         return "its Deployment has strategy Recreate: two of its pods must not run at once"
-    budgets = selecting.matching(view.budgets, original["metadata"].get("labels") or {})
+    budgets = selecting.matching(view.budgets, labels(original))
     if len(budgets) > 1:
         return f"several PodDisruptionBudgets select it, so nobody can evict it: {_list(budgets)}"
     if adopters := selecting.matching(view.replica_sets, body["metadata"]["labels"]):
@@ -117,69 +134,73 @@ def _why_never(intent: Intent, view: View, original: Object, body: Object) -> st
     return ""
 
 
-def _withheld_label(view: View, replica_set: Object) -> str | None:
+def _withheld_label(view: View, original: Object, replica_set: Object) -> str | None:
     selecting_by = [
         *selecting.of_services(view.services),
         *selecting.of_budgets(view.budgets),
         *selecting.of_network_policies(view.network_policies),
     ]
-    return copies.withheld_label(replica_set, selecting_by)
+    return copies.withheld_label(replica_set, labels(original), selecting_by)
 
 
 # ---------------------------------------------------------------------- until the adoption
 
 
 def _prepare(
-    intent: Intent, view: View, copy: Object, progress: Progress, settings: Settings
+    intent: Intent, view: View, copy: Object, progress: Progress, limits: Migration
 ) -> Step:
     original, replica_set = view.original, view.replica_set
-    if replica_set is None or "deletionTimestamp" in replica_set["metadata"]:
-        return _give_up("WorkloadGone", "its ReplicaSet is gone")
-    if original is None or "deletionTimestamp" in original["metadata"]:
-        return _give_up("OriginalGone", "the pod left by another hand")
-    if not _is_replica(original, view):
-        return _give_up("OriginalGone", "the pod failed or was taken out of its ReplicaSet")
-    if hopeless := _why_hopeless(intent, view, copy):
+    if replica_set is None or is_terminating(replica_set):
+        return _give_up(Reason.WORKLOAD_GONE, "its ReplicaSet is gone")
+    if original is None or is_terminating(original):
+        return _give_up(Reason.ORIGINAL_GONE, "the pod left by another hand")
+    if hopeless := _why_hopeless(intent, view, original, copy):
         return hopeless
-    late = progress.running_seconds > settings.ready_timeout_seconds
-    if waiting := _why_not_serving(view, original, replica_set, copy, progress, settings):
-        return _give_up("NotReadyInTime", waiting) if late else Wait(waiting)
+    late = progress.running_seconds > _time_to_serve(replica_set, limits)
+    if waiting := _why_not_serving(view, original, replica_set, copy, progress, limits):
+        return _give_up(Reason.NOT_READY_IN_TIME, waiting) if late else Wait(waiting)
     if waiting := _why_unready(view, replica_set):
-        return _give_up("SiblingNotReady", waiting) if late else Wait(waiting)
+        return _give_up(Reason.SIBLING_NOT_READY, waiting) if late else Wait(waiting)
+    if progress.running_seconds > _time_to_hand_over(replica_set, limits):
+        return _give_up(Reason.TIMED_OUT, "the API server did not let us hand over")
     if not progress.budget_allows:
-        return _ask_budget(original, progress, settings)
-    return _hand_over(original, replica_set, copy, settings)
+        return _ask_budget(original, progress, limits)
+    return _hand_over(original, replica_set, copy, limits)
 
 
-def _ask_budget(original: Object, progress: Progress, settings: Settings) -> Step:
-    if progress.budget_refused_seconds > settings.budget_timeout_seconds:
-        return _give_up("BudgetRefused", "a PodDisruptionBudget allows no eviction of the pod")
-    return Evict(original, _grace(original, settings), dry_run=True)
+def _ask_budget(original: Object, progress: Progress, limits: Migration) -> Step:
+    if progress.budget_refused_seconds > limits.budget_timeout_seconds:
+        return _give_up(
+            Reason.BUDGET_REFUSED, "a PodDisruptionBudget allows no eviction of the pod"
+        )
+    return Evict(original, _grace(original, limits), dry_run=True)
 
 
-def _hand_over(original: Object, replica_set: Object, copy: Object, settings: Settings) -> Step:
+def _hand_over(original: Object, replica_set: Object, copy: Object, limits: Migration) -> Step:
     if not _is_marked(original):
         return PatchPod("marks the original as first to go", original, _mark(original))
     # Only if the copy is still just as it was judged.
     labels = copies.missing_labels(replica_set, copy)
     change = {"labels": labels, "resourceVersion": copy["metadata"]["resourceVersion"]}
     # The ReplicaSet would remove the original too, but without asking its budget.
-    eviction = Evict(original, _grace(original, settings), dry_run=False)
+    eviction = Evict(original, _grace(original, limits), dry_run=False)
     return PatchPod("lets the ReplicaSet adopt the copy", copy, change, then=eviction)
 
 
-def _why_hopeless(intent: Intent, view: View, copy: Object) -> GiveUp | None:
+def _why_hopeless(intent: Intent, view: View, original: Object, copy: Object) -> GiveUp | None:
     """What no waiting can mend: the user acted, or the copy failed."""
+    if not _is_replica(original, view):
+        return _give_up(Reason.ORIGINAL_GONE, "the pod failed or was taken out of its ReplicaSet")
     if view.deployment and (rolling := workloads.why_rolling(view.deployment)):
-        return _give_up("WorkloadChanged", rolling)
-    if "deletionTimestamp" in copy["metadata"]:
-        return _give_up("CopyLost", "someone deleted the copy")
+        return _give_up(Reason.WORKLOAD_CHANGED, rolling)
+    if is_terminating(copy):
+        return _give_up(Reason.COPY_LOST, "someone deleted the copy")
     if pins.target(copy["spec"]) != intent.target:
-        return _give_up("CopyChanged", "an admission webhook changed where the copy may run")
+        return _give_up(Reason.COPY_CHANGED, "an admission webhook changed where the copy may run")
     if (node := copy["spec"].get("nodeName", intent.target)) != intent.target:
-        return _give_up("CopyChanged", f"the copy landed on {node}")
+        return _give_up(Reason.COPY_CHANGED, f"the copy landed on {node}")
     if failure := _why_failed(copy):
-        return _give_up("CopyFailed", failure)
+        return _give_up(Reason.COPY_FAILED, failure)
     return None
 
 
@@ -201,14 +222,14 @@ def _why_not_serving(
     replica_set: Object,
     copy: Object,
     progress: Progress,
-    settings: Settings,
+    limits: Migration,
 ) -> str:
     if not conditions.holds(copy, "Ready"):
         scheduled = conditions.find(copy, "PodScheduled")
         if scheduled and scheduled["status"] == "False":
             return f"the copy is not scheduled: {scheduled.get('message', '')}"
         return "the copy is not Ready"
-    wanted = (replica_set["spec"].get("minReadySeconds") or 0) + settings.settle_seconds
+    wanted = (replica_set["spec"].get("minReadySeconds") or 0) + limits.settle_seconds
     if progress.copy_ready_seconds < wanted:
         return f"the copy is Ready, but not yet for {wanted:g} s"
     holding = selecting.services_with(view.slices, original["metadata"]["uid"])
@@ -241,35 +262,34 @@ def _finish(
     copy: Object,
     replica_set: Object,
     progress: Progress,
-    settings: Settings,
+    limits: Migration,
 ) -> Step:
     """There is no way back now, and none is needed: the ReplicaSet keeps the number right."""
     moved = Outcome(
         moved=True,
-        reason="Completed",
+        reason=Reason.COMPLETED,
         message=f"runs as {intent.copy} on {intent.target}",
-        new_pod=intent.copy,
     )
     original = view.original
     if original is None:
         return _complete(copy, moved)
-    if "deletionTimestamp" in original["metadata"]:
-        if progress.running_seconds <= _patience(original, settings):
+    if is_terminating(original):
+        if progress.running_seconds <= _patience(original, replica_set, limits):
             return Wait("the original is terminating")
         return _complete(copy, replace(moved, message=f"{moved.message}; the original lingers"))
-    if progress.running_seconds > _patience(original, settings):
-        return End(replace(moved, moved=False, reason="NotFinished", message=_GO_ON))
     if _is_replica(original, view):
         others = {pod["metadata"]["uid"]: pod for pod in (*view.pods, copy) if _is_active(pod)}
         del others[intent.uid]
         wanted = replica_set["spec"].get("replicas", 1)
         if sum(conditions.holds(pod, "Ready") for pod in others.values()) >= wanted:
-            return Evict(original, _grace(original, settings), dry_run=False)
+            return Evict(original, _grace(original, limits), dry_run=False)
         if len(others) >= wanted:
-            return Wait("another replica is not Ready")
+            if progress.running_seconds <= _patience(original, replica_set, limits):
+                return Wait("another replica is not Ready")
+            return End(replace(moved, moved=False, reason=Reason.NOT_FINISHED, message=_GO_ON))
         # A sibling turned unready in the very moment of the adoption, and was removed for it.
         message = f"its ReplicaSet kept it and removed another pod for {intent.copy}"
-        stays = replace(moved, moved=False, reason="SiblingRemoved", message=message)
+        stays = replace(moved, moved=False, reason=Reason.SIBLING_REMOVED, message=message)
     else:
         # Who takes a pod aside, to look into it, wants it left alone.
         stays = replace(moved, message=f"{moved.message}; the original was taken aside or failed")
@@ -279,7 +299,7 @@ def _finish(
 
 
 def _complete(copy: Object, outcome: Outcome) -> Step:
-    if copy["metadata"]["labels"].get(names.MIGRATION_STATUS) == names.STATUS_COMPLETED:
+    if labels(copy).get(names.MIGRATION_STATUS) == names.STATUS_COMPLETED:
         return End(outcome)
     change = {"labels": {names.MIGRATION_STATUS: names.STATUS_COMPLETED}}
     return PatchPod("marks the copy as moved", copy, change)
@@ -288,7 +308,7 @@ def _complete(copy: Object, outcome: Outcome) -> Step:
 # ---------------------------------------------------------------------- taking back
 
 
-def _take_back(view: View, outcome: Outcome, progress: Progress, settings: Settings) -> Step:
+def _take_back(view: View, outcome: Outcome, progress: Progress, limits: Migration) -> Step:
     # In this order: while the copy exists, a process that dies here is followed by one that looks.
     if view.original is not None and _is_marked(view.original):
         return _take_off_the_mark(view.original)
@@ -297,12 +317,12 @@ def _take_back(view: View, outcome: Outcome, progress: Progress, settings: Setti
     if _stands_in(view, view.copy):
         kept = f"{outcome.message}, but {view.copy['metadata']['name']} lives on in its place"
         return _complete(view.copy, replace(outcome, moved=True, message=kept))
-    if "deletionTimestamp" not in view.copy["metadata"]:
-        return DeleteCopy(view.copy)
-    if progress.running_seconds <= _patience(view.copy, settings):
-        return Wait("the copy is terminating")
-    # A finalizer or a dead node holds it. It is on its way out and counts nowhere.
-    return End(replace(outcome, message=f"{outcome.message}; the copy is still terminating"))
+    if is_terminating(view.copy):
+        if progress.running_seconds <= _patience(view.copy, view.replica_set, limits):
+            return Wait("the copy is terminating")
+        # A finalizer or a dead node holds it. It is on its way out and counts nowhere.
+        return End(replace(outcome, message=f"{outcome.message}; the copy is still terminating"))
+    return DeleteCopy(view.copy)
 
 
 def _stands_in(view: View, copy: Object) -> bool:
@@ -311,40 +331,40 @@ def _stands_in(view: View, copy: Object) -> bool:
     """
     if view.replica_set or not _is_active(copy):
         return False
-    owners = {each["uid"] for each in copy["metadata"].get("ownerReferences") or ()}
-    if owners:
-        return any(each["metadata"]["uid"] in owners for each in view.replica_sets)
-    return view.original is None or "deletionTimestamp" in view.original["metadata"]
+    owned_by = {each["uid"] for each in owners(copy)}
+    if owned_by:
+        return any(each["metadata"]["uid"] in owned_by for each in view.replica_sets)
+    return view.original is None or is_terminating(view.original)
 
 
 # ---------------------------------------------------------------------- small questions
 
 
 def _mark(original: Object) -> Mapping[str, Any]:
-    before = (original["metadata"].get("annotations") or {}).get(names.DELETION_COST, "")
+    before = annotations(original).get(names.DELETION_COST, "")
     mark = {names.DELETION_COST: names.LOWEST_DELETION_COST, names.PREVIOUS_DELETION_COST: before}
     # With its version, so that a request which arrives late cannot mark it a second time.
     return {"annotations": mark, "resourceVersion": original["metadata"]["resourceVersion"]}
 
 
-def unmark(annotations: Mapping[str, str]) -> Mapping[str, Any]:
+def unmark(marked: Mapping[str, str]) -> Mapping[str, Any]:
     """The change that gives a marked pod the deletion cost that its user had set, or none."""
-    before = annotations[names.PREVIOUS_DELETION_COST] or None
+    before = marked[names.PREVIOUS_DELETION_COST] or None
     return {"annotations": {names.DELETION_COST: before, names.PREVIOUS_DELETION_COST: None}}
 
 
 def _take_off_the_mark(original: Object) -> Step:
-    change = unmark(original["metadata"]["annotations"])
+    change = unmark(annotations(original))
     return PatchPod("takes the mark off the original", original, change)
 
 
 def _is_marked(original: Object) -> bool:
-    return names.PREVIOUS_DELETION_COST in (original["metadata"].get("annotations") or {})
+    return names.PREVIOUS_DELETION_COST in annotations(original)
 
 
 def _is_active(pod: Object) -> bool:
     phase = (pod.get("status") or {}).get("phase")
-    return "deletionTimestamp" not in pod["metadata"] and phase not in ("Succeeded", "Failed")
+    return not is_terminating(pod) and phase not in ("Succeeded", "Failed")
 
 
 def _is_replica(pod: Object, view: View) -> bool:
@@ -354,25 +374,38 @@ def _is_replica(pod: Object, view: View) -> bool:
     return counted and owner is not None and not copies.missing_labels(owner, pod)
 
 
-def _grace(pod: Object, settings: Settings) -> int:
-    own = pod["spec"].get("terminationGracePeriodSeconds")
-    return max(settings.eviction_grace_seconds, own or 0)
+def _grace(pod: Object, limits: Migration) -> int:
+    own: int = pod["spec"].get("terminationGracePeriodSeconds") or 0
+    return max(limits.eviction_grace_period_seconds, own)
 
 
-def _patience(pod: Object, settings: Settings) -> float:
-    """How long, since the migration began, a pod that was told to end is waited for."""
-    return 2 * settings.ready_timeout_seconds + _grace(pod, settings)
+# Each of these counts from the beginning of the migration.
+
+
+def _time_to_serve(replica_set: Object | None, limits: Migration) -> float:
+    settle: float = (replica_set or {"spec": {}})["spec"].get("minReadySeconds") or 0
+    return limits.ready_timeout_seconds + settle + limits.settle_seconds
+
+
+def _time_to_hand_over(replica_set: Object | None, limits: Migration) -> float:
+    return _time_to_serve(replica_set, limits) + limits.budget_timeout_seconds
+
+
+def _patience(pod: Object, replica_set: Object | None, limits: Migration) -> float:
+    """How long a pod that was told to end, or should be, is waited for."""
+    hand_over = _time_to_hand_over(replica_set, limits)
+    return hand_over + limits.ready_timeout_seconds + _grace(pod, limits)
 
 
 def _not_now(message: str) -> End:
-    return End(Outcome(moved=False, reason="NotNow", message=message))
+    return End(Outcome(moved=False, reason=Reason.NOT_NOW, message=message))
 
 
 def _never(message: str) -> End:
-    return End(Outcome(moved=False, reason="NotMovable", message=message))
+    return End(Outcome(moved=False, reason=Reason.NOT_MOVABLE, message=message))
 
 
-def _give_up(reason: str, message: str) -> GiveUp:
+def _give_up(reason: Reason, message: str) -> GiveUp:
     return GiveUp(Outcome(moved=False, reason=reason, message=message))
 
 

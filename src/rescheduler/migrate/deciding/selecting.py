@@ -4,15 +4,14 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from rescheduler.model import selectors
+from rescheduler.model.objects import Object
 from rescheduler.model.selectors import Selector
-
-Object = Mapping[str, Any]
 
 
 def of_services(services: Iterable[Object]) -> list[Selector]:
     # A Service without a selector has its endpoints written by someone else.
     found = ((each.get("spec") or {}).get("selector") for each in services)
-    return [selectors.from_object({"matchLabels": each}) for each in found if each]
+    return [_read({"matchLabels": each}) for each in found if each]
 
 
 def of_budgets(budgets: Iterable[Object]) -> list[Selector]:

@@ -11,9 +11,8 @@ from datetime import datetime
 from typing import Any
 
 from rescheduler.model import names, pins
+from rescheduler.model.objects import Object
 from rescheduler.model.selectors import Selector
-
-Object = Mapping[str, Any]
 
 _POD_TEMPLATE_HASH = "pod-template-hash"
 _SUFFIX_LENGTH = 10
@@ -32,15 +31,19 @@ def copy_name(replica_set: str, original_uid: str) -> str:
     return replica_set[: _NAME_LIMIT - len(suffix)].rstrip("-.") + suffix
 
 
-def withheld_label(replica_set: Object, selecting: Iterable[Selector]) -> str | None:
-    """A label that the ReplicaSet selects by and no one else does. Without it the copy serves and
-    counts like any other replica, and yet the ReplicaSet does not see it.
+def withheld_label(
+    replica_set: Object, original: Mapping[str, str], selectors: Iterable[Selector]
+) -> str | None:
+    """A label that the ReplicaSet selects by and no one else misses: without it the copy serves and
+    counts like the original, and yet the ReplicaSet does not see it.
     """
     wanted = replica_set["spec"]["selector"].get("matchLabels") or {}
-    used = {requirement.key for selector in selecting for requirement in selector.requirements}
+    template = (replica_set["spec"]["template"].get("metadata") or {}).get("labels") or {}
+    all_selectors = tuple(selectors)
     # The Deployment's own hash first: it means nothing to anyone else.
     for key in sorted(wanted, key=lambda each: (each != _POD_TEMPLATE_HASH, each)):
-        if key not in used:
+        copy = {name: value for name, value in template.items() if name != key}
+        if all(each.matches(copy) == each.matches(original) for each in all_selectors):
             return str(key)
     return None
 
