@@ -188,14 +188,21 @@ def _falls(states: Iterable[tuple[int, State]], count: Any) -> list[Shortfall]: 
     return found
 
 
+def _workloads(state: State) -> list[Object]:
+    """Everything that keeps a number of pods; what belongs to a Deployment is counted with it."""
+    alone = [
+        each for each in state.all("ReplicaSet") if not each["metadata"].get("ownerReferences")
+    ]
+    return [*state.all("Deployment"), *state.all("StatefulSet"), *alone]
+
+
 def _ready_and_wanted(state: State) -> dict[str, tuple[int, int]]:
     counts = {}
-    for kind in ("Deployment", "StatefulSet"):
-        for workload in state.all(kind):
-            spec = workload["spec"]
-            ready = _ready_pods(state, spec["selector"])
-            name = f"{kind} {workload['metadata']['name']}"
-            counts[name] = (len(ready), spec.get("replicas", 1))
+    for workload in _workloads(state):
+        spec = workload["spec"]
+        ready = _ready_pods(state, spec["selector"])
+        name = f"{workload['kind']} {workload['metadata']['name']}"
+        counts[name] = (len(ready), spec.get("replicas", 1))
     return counts
 
 
@@ -205,8 +212,7 @@ def _healthy_and_desired(state: State) -> dict[str, tuple[int, int]]:
         spec = budget["spec"]
         expected = sum(
             workload["spec"].get("replicas", 1)
-            for kind in ("Deployment", "StatefulSet")
-            for workload in state.all(kind)
+            for workload in _workloads(state)
             if _matches(spec["selector"], workload["spec"]["template"]["metadata"]["labels"])
         )
         if "minAvailable" in spec:

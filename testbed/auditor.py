@@ -18,23 +18,26 @@ _LOOK_AGAIN_SECONDS = 0.02
 
 
 class Auditor:
-    def __init__(self, api: Api, audit_log: Path, namespace: str) -> None:
+    def __init__(self, api: Api, audit_log: Path, namespace: str, credential: str) -> None:
+        """`credential` names the token whose requests are the process's own."""
         self._api = api
         self._audit_log = audit_log
         self._namespace = namespace
+        self._credential = credential
+        self._watches: list[asyncio.Task[None]] = []
         self._seen: list[Observation] = []
         self._latest: dict[str, dict[str, str]] = {kind: {} for kind in WATCHED_KINDS}
         self._began = 0
         self._changed = asyncio.Event()
 
-    async def audit(self, credential: str) -> Audit:
-        """The history so far. `credential` names the token whose requests are the process's own."""
+    async def audit(self) -> Audit:
+        """The history so far, complete; or the error by which one of the watches ended."""
         await self._catch_up()
         await self._log_is_written()
         return Audit(
             history=tuple(sorted(self._seen, key=lambda seen: seen.version)),
             began=self._began,
-            requests=tuple(read_requests(self._audit_log, credential)),
+            requests=tuple(read_requests(self._audit_log, self._credential)),
         )
 
     async def _log_is_written(self) -> None:
@@ -46,7 +49,7 @@ class Auditor:
             while marker not in self._audit_log.read_text():  # noqa: ASYNC110
                 await asyncio.sleep(_LOOK_AGAIN_SECONDS)
 
-    async def begin(self) -> list[asyncio.Task[None]]:
+    async def begin(self) -> None:
         versions = {}
         for kind in WATCHED_KINDS:
             page = await self._api.list_page(kind, self._namespace)
@@ -55,15 +58,28 @@ class Auditor:
                 self._record(kind, "ADDED", item)
         # Versions of all kinds are of one sequence: the audit begins where the last list was taken.
         self._began = max(int(version) for version in versions.values())
-        return [
-            asyncio.create_task(self._follow(kind, version)) for kind, version in versions.items()
-        ]
+        for kind, version in versions.items():
+            watch = asyncio.create_task(self._follow(kind, version))
+            watch.add_done_callback(lambda _: self._changed.set())
+            self._watches.append(watch)
+
+    async def end(self) -> None:
+        for watch in self._watches:
+            watch.cancel()
+        await asyncio.gather(*self._watches, return_exceptions=True)
 
     async def _follow(self, kind: str, version: str) -> None:
         async for event, item in self._api.watch(kind, self._namespace, version):
             assert event != "ERROR", item
             if event != "BOOKMARK":
                 self._record(kind, event, item)
+        raise AssertionError(f"the API server ended the auditor's watch of {kind}")
+
+    def _check_watches(self) -> None:
+        """A judge that has not seen everything must not judge."""
+        for watch in self._watches:
+            if watch.done():
+                watch.result()
 
     def _record(self, kind: str, event: str, item: Object) -> None:
         metadata = item["metadata"]
@@ -82,6 +98,7 @@ class Auditor:
             for kind in WATCHED_KINDS:
                 while True:
                     self._changed.clear()
+                    self._check_watches()
                     fresh = await self._api.list(kind, self._namespace)
                     found = {
                         each["metadata"]["uid"]: each["metadata"]["resourceVersion"]
@@ -90,19 +107,18 @@ class Auditor:
                     if found == self._latest[kind]:
                         break
                     await self._changed.wait()
+        self._check_watches()
 
 
 @asynccontextmanager
-async def auditing(instance: Instance, namespace: str) -> AsyncIterator[Auditor]:
+async def auditing(instance: Instance, namespace: str, credential: str) -> AsyncIterator[Auditor]:
     async with Api(instance.url, instance.tokens["auditor"], instance.client_ssl()) as api:
-        auditor = Auditor(api, instance.audit_log, namespace)
-        watches = await auditor.begin()
+        auditor = Auditor(api, instance.audit_log, namespace, credential)
         try:
+            await auditor.begin()
             yield auditor
         finally:
-            for watch in watches:
-                watch.cancel()
-            await asyncio.gather(*watches, return_exceptions=True)
+            await auditor.end()
 
 
 def read_requests(audit_log: Path, credential: str) -> list[Write]:

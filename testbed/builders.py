@@ -7,6 +7,8 @@ from testbed.api import Object
 
 BEHAVIOUR = "testbed.rescheduler.io/"
 """Prefix of the annotations that `stages.yaml` obeys."""
+MIGRATION = "scheduler.alpha.kubernetes.io/migration-id"
+"""The label that every copy of a migration has."""
 
 
 def behaviour(**what: str) -> dict[str, str]:
@@ -36,6 +38,12 @@ def pod_spec(*, cpu: str = "500m", memory: str = "256Mi", image: str = "app:1") 
     return {"containers": [container], "terminationGracePeriodSeconds": 30}
 
 
+def pod(name: str, *, spec: Object | None = None, **what: str) -> Object:
+    """One that belongs to nobody; `what` is its behaviour."""
+    metadata = {"name": name, "labels": {"app": name}, "annotations": behaviour(**what)}
+    return {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec or pod_spec()}
+
+
 def deployment(
     name: str,
     *,
@@ -44,21 +52,40 @@ def deployment(
     annotations: Mapping[str, str] | None = None,
     **settings: Any,  # noqa: ANN401 - further fields of the Deployment's spec
 ) -> Object:
-    labels = {"app": name}
-    template = {
-        "metadata": {"labels": labels, "annotations": dict(annotations or {})},
-        "spec": spec or pod_spec(),
-    }
+    made = workload("Deployment", name, spec=spec, replicas=replicas, **settings)
+    made["spec"]["template"]["metadata"]["annotations"] = dict(annotations or {})
+    return made
+
+
+def workload(
+    kind: str,
+    name: str,
+    *,
+    labels: Mapping[str, str] | None = None,
+    spec: Object | None = None,
+    **settings: Any,  # noqa: ANN401 - further fields of the workload's spec
+) -> Object:
+    """A Deployment, ReplicaSet, StatefulSet or DaemonSet that selects by `app` and these labels."""
+    own = {"app": name, **(labels or {})}
+    template = {"metadata": {"labels": dict(own)}, "spec": spec or pod_spec()}
     return {
         "apiVersion": "apps/v1",
-        "kind": "Deployment",
-        "metadata": {"name": name, "labels": labels},
-        "spec": {
-            "replicas": replicas,
-            "selector": {"matchLabels": labels},
-            "template": template,
-            **settings,
-        },
+        "kind": kind,
+        "metadata": {"name": name, "labels": dict(own)},
+        "spec": {"selector": {"matchLabels": own}, "template": template, **settings},
+    }
+
+
+def job(name: str, *, spec: Object | None = None) -> Object:
+    template = {
+        "metadata": {"labels": {"app": name}},
+        "spec": (spec or pod_spec()) | {"restartPolicy": "Never"},
+    }
+    return {
+        "apiVersion": "batch/v1",
+        "kind": "Job",
+        "metadata": {"name": name},
+        "spec": {"template": template},
     }
 
 
@@ -99,7 +126,7 @@ def affliction(
     if image:
         patch = f'[JSONPatch{{op: "replace", path: "/spec/containers/0/image", value: "{image}"}}]'
         mutations.append({"patchType": "JSONPatch", "jsonPatch": {"expression": patch}})
-    is_copy = "'scheduler.alpha.kubernetes.io/migration-id' in object.metadata.labels"
+    is_copy = f"'{MIGRATION}' in object.metadata.labels"
     group = {"apiGroups": [""], "apiVersions": ["v1"], "operations": ["CREATE"]}
     policy = {
         "apiVersion": "admissionregistration.k8s.io/v1",

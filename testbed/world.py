@@ -1,7 +1,7 @@
-"""A test's own piece of a cluster: a namespace, nodes, the process under test, and a judge.
+"""A test's own piece of a real control plane: a namespace, nodes, the process under test, a judge.
 
-Scenarios are written against these few verbs (create, act, await, run, audit) and know no URL and
-no process, so that the same scenarios can run on another cluster behind the same verbs.
+`World` offers the verbs of `testbed.scenarios.Scene`, which most tests are written in. What it has
+beyond them is for tests about the process, the API server and the faults between the two.
 """
 
 import asyncio
@@ -9,7 +9,6 @@ import base64
 import json
 import os
 import secrets
-import signal
 import sys
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
@@ -20,11 +19,14 @@ from typing import Any
 import yaml
 
 from testbed import builders
-from testbed.api import Api, ApiError, Object
+from testbed.api import Api, ApiError, Object, path_of
 from testbed.audit import Audit, is_ready, is_usable
 from testbed.auditor import Auditor, auditing
 from testbed.faultproxy import FaultProxy
 from testbed.instance import Instance
+from testbed.scenarios import Recording, Run
+
+__all__ = ["OWNER", "RBAC", "Process", "Run", "World", "install_rights", "make_world"]
 
 OWNER = "testbed.rescheduler.io/owner"
 RBAC = Path(__file__).parent.parent / "manifests" / "rescheduler" / "rbac.yaml"
@@ -33,23 +35,7 @@ SERVICE_ACCOUNT = ("kube-system", "rescheduler-scheduler")
 WAIT_SECONDS = 60.0
 POLL_SECONDS = 0.1
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Run:
-    """How one run of the process under test ended."""
-
-    code: int
-    lines: list[dict[str, Any]]
-    """Its log, one object per line."""
-    errors: str
-    """What it printed that was no log line."""
-
-    def said(self, event: str) -> list[dict[str, Any]]:
-        return [line for line in self.lines if line["event"] == event]
-
-    @property
-    def summary(self) -> str:
-        return str(self.said("pass ended")[-1]["summary"])
+_STRATEGIC = "application/strategic-merge-patch+json"
 
 
 @dataclass(slots=True, kw_only=True)
@@ -96,14 +82,17 @@ class World:
             self._confine(manifest)
             await self.api.create(manifest)
 
-    async def deploy(self, manifest: Object, *, on: str) -> None:
-        """Creates a workload whose pods all start on one node, and waits until it is complete."""
+    async def deploy(self, *manifests: Object, on: str) -> None:
+        """Creates workloads whose pods all start on one node; returns when all are complete."""
         others = [node for node in self.nodes if node != on]
         await asyncio.gather(*(self.cordon(node) for node in others))
-        await self.create(manifest)
-        name = manifest["metadata"]["name"]
-        await self.wait(f"{name} is complete", lambda: self.is_complete(name))
+        await self.create(*manifests)
+        await self.wait("the workloads are complete", lambda: self._are_complete(manifests))
         await asyncio.gather(*(self.uncordon(node) for node in others))
+
+    async def _are_complete(self, manifests: Sequence[Object]) -> bool:
+        known = [(each["metadata"]["name"], each["kind"]) for each in manifests]
+        return all([await self.is_complete(name, kind) for name, kind in known])
 
     def _confine(self, manifest: Object) -> None:
         spec = manifest.get("spec") or {}
@@ -114,7 +103,31 @@ class World:
         pod["tolerations"] = [*(pod.get("tolerations") or []), toleration]
         pod["nodeSelector"] = {**(pod.get("nodeSelector") or {}), OWNER: self.name}
 
-    # ------------------------------------------------------------------ act
+    # ------------------------------------------------------------------ act, as users do
+
+    async def scale(self, deployment: str, replicas: int) -> None:
+        await self._change(deployment, {"replicas": replicas})
+
+    async def roll_out(self, deployment: str, image: str) -> None:
+        containers = [{"name": "app", "image": image}]
+        await self._change(deployment, {"template": {"spec": {"containers": containers}}})
+
+    async def pause(self, deployment: str) -> None:
+        await self._change(deployment, {"paused": True})
+
+    async def _change(self, deployment: str, spec: Object) -> None:
+        path = path_of("Deployment", self.name, deployment)
+        await self.api.request("PATCH", path, body={"spec": spec}, content_type=_STRATEGIC)
+
+    async def delete_workload(self, deployment: str) -> None:
+        await self.api.delete("Deployment", self.name, deployment)
+
+    async def delete_pod(self, pod: str) -> None:
+        await self.api.delete("Pod", self.name, pod)
+
+    async def annotate_pod(self, pod: str, annotations: Mapping[str, str]) -> None:
+        change = {"metadata": {"annotations": dict(annotations)}}
+        await self.api.patch("Pod", self.name, pod, change)
 
     async def cordon(self, node: str) -> None:
         await self.api.patch("Node", None, node, {"spec": {"unschedulable": True}})
@@ -122,6 +135,8 @@ class World:
     async def uncordon(self, node: str) -> None:
         await self.api.patch("Node", None, node, {"spec": {"unschedulable": None}})
         await self.wait(f"{node} is schedulable", lambda: self._has_no_taint(node, "unschedulable"))
+
+    # ------------------------------------------------------------------ act, as fate does
 
     async def make_not_ready(self, node: str) -> None:
         change = {"metadata": {"annotations": builders.behaviour(down="true")}}
@@ -150,10 +165,9 @@ class World:
         """As its kubelet would report a readiness probe."""
         status = "True" if ready else "False"
         conditions = [{"type": kind, "status": status} for kind in ("Ready", "ContainersReady")]
-        path = f"/api/v1/namespaces/{self.name}/pods/{pod}/status"
-        merge = "application/strategic-merge-patch+json"
+        path = path_of("Pod", self.name, pod) + "/status"
         body = {"status": {"conditions": conditions}}
-        await self.api.request("PATCH", path, body=body, content_type=merge)
+        await self.api.request("PATCH", path, body=body, content_type=_STRATEGIC)
 
     async def afflict_copies(self, *, image: str = "", **behaviour: str) -> None:
         """From now on pods that carry a migration's label behave so; all others are as they are.
@@ -167,9 +181,9 @@ class World:
         await self.wait("copies are afflicted", lambda: self._is_afflicted(annotations, image))
 
     async def _is_afflicted(self, annotations: Mapping[str, str], image: str) -> bool:
-        labels = {"scheduler.alpha.kubernetes.io/migration-id": "probe"}
+        labels = {builders.MIGRATION: "probe"}
         probe = {"kind": "Pod", "metadata": {"name": "probe", "labels": labels}}
-        path = f"/api/v1/namespaces/{self.name}/pods"
+        path = path_of("Pod", self.name)
         body = {**probe, "spec": builders.pod_spec()}
         made = await self.api.request("POST", path, query={"dryRun": "All"}, body=body)
         has = made["metadata"].get("annotations") or {}
@@ -187,6 +201,21 @@ class World:
         except TimeoutError:
             raise AssertionError(f"waited {WAIT_SECONDS:.0f} s in vain until {what}") from None
 
+    async def wait_for_copy(self, app: str) -> Object:
+        """The copy by which a pod of this workload is being moved, as soon as there is one."""
+        found: list[Object] = []
+
+        async def is_there() -> bool:
+            selector = f"app={app},{builders.MIGRATION}"
+            found[:] = await self.api.list("Pod", self.name, selector)
+            return bool(found)
+
+        await self.wait(f"a pod of {app} is being moved", is_there)
+        return found[0]
+
+    async def find_pod(self, pod: str) -> Object | None:
+        return await self.api.find("Pod", self.name, pod)
+
     async def pods(self, app: str) -> list[Object]:
         return await self.api.list("Pod", self.name, f"app={app}")
 
@@ -194,11 +223,11 @@ class World:
         """Where the workload's Ready pods are, sorted."""
         return sorted(pod["spec"]["nodeName"] for pod in await self.pods(app) if is_ready(pod))
 
-    async def is_complete(self, deployment: str) -> bool:
-        """All replicas are Ready, none is left over, and the Deployment knows it."""
-        found = await self.api.get("Deployment", self.name, deployment)
+    async def is_complete(self, workload: str, kind: str = "Deployment") -> bool:
+        """All replicas are Ready, none is left over, and the workload knows it."""
+        found = await self.api.get(kind, self.name, workload)
         wanted, status = found["spec"]["replicas"], found.get("status") or {}
-        pods = await self.pods(deployment)
+        pods = await self.pods(workload)
         return (
             status.get("observedGeneration", 0) >= found["metadata"]["generation"]
             and status.get("availableReplicas", 0) == wanted == status.get("replicas", 0)
@@ -216,24 +245,29 @@ class World:
     async def run(self, **settings: Any) -> Run:  # noqa: ANN401
         """One pass of the process under test: the rights of rbac.yaml, this test's scope."""
         process = await self.start(**settings)
-        return await finish(process)
+        return await process.finish()
 
-    async def start(self, **settings: Any) -> asyncio.subprocess.Process:  # noqa: ANN401
+    async def start(self, **settings: Any) -> "Process":  # noqa: ANN401
         return await self.start_command(
             "run", "--once", "--config", str(self.configuration(**settings))
         )
 
-    async def start_command(self, *arguments: str) -> asyncio.subprocess.Process:
-        kubeconfig = self.folder / "kubeconfig"
-        kubeconfig.write_text(self.instance.kubeconfig(self.token, self.api_url or None))
-        logging = ("--log-format", "json", "--v", "4", "--kubeconfig", str(kubeconfig))
-        return await asyncio.create_subprocess_exec(
+    async def start_command(self, *arguments: str) -> "Process":
+        logging = ("--log-format", "json", "--v", "4", "--kubeconfig", str(self.kubeconfig()))
+        process = await asyncio.create_subprocess_exec(
             *(sys.executable, "-m", "rescheduler", *arguments, *logging),
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.PIPE,
             # Nothing of the developer's own cluster or shell may leak in.
             env={"PATH": os.environ["PATH"], "HOME": str(self.folder)},
         )
+        return Process(process)
+
+    def kubeconfig(self) -> Path:
+        """As the process under test gets it, written anew for what `token` and `api_url` are."""
+        path = self.folder / "kubeconfig"
+        path.write_text(self.instance.kubeconfig(self.token, self.api_url or None))
+        return path
 
     def configuration(self, **settings: Any) -> Path:  # noqa: ANN401
         document = {
@@ -264,29 +298,38 @@ class World:
 
     @asynccontextmanager
     async def auditor(self) -> AsyncIterator[Auditor]:
-        async with auditing(self.instance, self.name) as auditor:
+        async with auditing(self.instance, self.name, self.credential) as auditor:
             yield auditor
 
-    async def audit(self, auditor: Auditor) -> Audit:
-        return await auditor.audit(self.credential)
+    async def audit(self, auditor: Recording) -> Audit:
+        return await auditor.audit()
 
 
-async def finish(process: asyncio.subprocess.Process) -> Run:
-    try:
-        async with asyncio.timeout(WAIT_SECONDS):
-            out, err = await process.communicate()
-    except TimeoutError:
-        process.send_signal(signal.SIGKILL)
-        out, err = await process.communicate()
-        raise AssertionError(f"it did not end:\n{err.decode()}") from None
-    lines, rest = [], [out.decode()]
-    for line in err.decode().splitlines():
-        if line.startswith("{"):
-            lines.append(json.loads(line))
-        else:
-            rest.append(line)
-    assert process.returncode is not None
-    return Run(code=process.returncode, lines=lines, errors="\n".join(rest).strip())
+@dataclass(frozen=True, slots=True)
+class Process:
+    """The process under test, on its way."""
+
+    process: asyncio.subprocess.Process
+
+    def kill(self) -> None:
+        self.process.kill()
+
+    async def finish(self) -> Run:
+        try:
+            async with asyncio.timeout(WAIT_SECONDS):
+                out, err = await self.process.communicate()
+        except TimeoutError:
+            self.process.kill()
+            out, err = await self.process.communicate()
+            raise AssertionError(f"it did not end:\n{err.decode()}") from None
+        lines, rest = [], [out.decode()]
+        for line in err.decode().splitlines():
+            if line.startswith("{"):
+                lines.append(json.loads(line))
+            else:
+                rest.append(line)
+        assert self.process.returncode is not None
+        return Run(code=self.process.returncode, lines=lines, errors="\n".join(rest).strip())
 
 
 @asynccontextmanager

@@ -1,7 +1,7 @@
 """What must be true after every migration, however it ended."""
 
 from testbed.audit import Audit
-from testbed.world import World
+from testbed.scenarios import Scene
 
 HISTORY = "scheduler.alpha.kubernetes.io/"
 
@@ -14,7 +14,7 @@ def assert_nobody_noticed(audit: Audit) -> None:
     assert [write for write in audit.writes() if not write.guarded] == []
 
 
-async def assert_exactly_one_moved(world: World, audit: Audit, *, app: str, to: str) -> None:
+async def assert_exactly_one_moved(world: Scene, audit: Audit, *, app: str, to: str) -> None:
     assert_nobody_noticed(audit)
     assert len(audit.pods_made()) == 1
     assert len(audit.pods_removed()) == 1
@@ -34,12 +34,12 @@ async def assert_exactly_one_moved(world: World, audit: Audit, *, app: str, to: 
     assert metadata["ownerReferences"][0]["controller"] is True
 
 
-async def assert_as_if_nothing_happened(world: World, audit: Audit, *, app: str) -> None:
+async def assert_as_if_nothing_happened(world: Scene, audit: Audit, *, app: str) -> None:
     assert_nobody_noticed(audit)
     await assert_no_trace(world, audit, app=app)
 
 
-async def assert_no_trace(world: World, audit: Audit, *, app: str) -> None:
+async def assert_no_trace(world: Scene, audit: Audit, *, app: str) -> None:
     """The pods are the very same ones, and none carries a mark of ours."""
     assert sorted(audit.pods_made()) == sorted(audit.pods_removed())
     for pod in await world.pods(app):

@@ -1,11 +1,18 @@
 """The scene that most scenarios are set in."""
 
+from typing import Any
+
 from testbed.api import Object
 from testbed.builders import deployment, service
-from testbed.world import World
+from testbed.scenarios import Scene
 
 
-async def set_stage(world: World, replicas: int, *more: Object) -> tuple[str, str]:
+async def set_stage(
+    world: Scene,
+    replicas: int,
+    *more: Object,
+    **settings: Any,  # noqa: ANN401 - further fields of the web's spec
+) -> tuple[str, str]:
     """A web of so many replicas on the first of two nodes, behind a Service.
 
     Beside it ballast that wants to be left alone, so that there is something to gain by moving even
@@ -16,6 +23,5 @@ async def set_stage(world: World, replicas: int, *more: Object) -> tuple[str, st
     ballast = deployment("ballast", replicas=2)
     labels = ballast["spec"]["template"]["metadata"]["labels"]
     labels["scheduler.alpha.kubernetes.io/rescheduling"] = "disabled"
-    await world.deploy(ballast, on=full)
-    await world.deploy(deployment("web", replicas=replicas), on=full)
+    await world.deploy(ballast, deployment("web", replicas=replicas, **settings), on=full)
     return full, empty

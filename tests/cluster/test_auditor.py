@@ -1,18 +1,26 @@
 """The judge must be able to find fault: bad migrations, done on purpose."""
 
-from testbed.builders import behaviour, budget, deployment, service
+import asyncio
+from dataclasses import replace
+
+import aiohttp
+import pytest
+
+from testbed.auditor import auditing
+from testbed.builders import behaviour, budget, deployment, service, workload
+from testbed.scenarios import Scene
 from testbed.world import World
 from tests.cluster.stage import set_stage
 
 
-async def test_sees_a_pod_deleted_before_its_successor_is_ready(world: World) -> None:
+async def test_sees_a_pod_deleted_before_its_successor_is_ready(world: Scene) -> None:
     [node] = await world.add_nodes(1)
     slow = deployment("web", replicas=4, annotations=behaviour(ready_after="3s"))
     await world.create(service("web"), budget("web", minAvailable=4))
     await world.deploy(slow, on=node)
     victim, *_ = await world.pods("web")
     async with world.auditor() as auditor:
-        await world.api.delete("Pod", world.name, victim["metadata"]["name"])
+        await world.delete_pod(victim["metadata"]["name"])
         await world.wait("web is complete again", lambda: world.is_complete("web"))
         audit = await world.audit(auditor)
     [dip] = audit.replicas_missing()
@@ -25,11 +33,40 @@ async def test_sees_a_pod_deleted_before_its_successor_is_ready(world: World) ->
     assert audit.writes() == []
 
 
-async def test_sees_a_rollout(world: World) -> None:
-    await set_stage(world, 2)
-    template = {"metadata": {"annotations": {"moved": "yes"}}}
+async def test_sees_a_dip_of_a_replica_set_that_no_deployment_has(world: Scene) -> None:
+    [node] = await world.add_nodes(1)
+    alone = workload("ReplicaSet", "web", replicas=2)
+    alone["spec"]["template"]["metadata"]["annotations"] = behaviour(ready_after="2s")
+    await world.create(budget("web", maxUnavailable=0))
+    await world.deploy(alone, on=node)
+    victim, _ = await world.pods("web")
     async with world.auditor() as auditor:
-        await world.api.patch("Deployment", world.name, "web", {"spec": {"template": template}})
+        await world.delete_pod(victim["metadata"]["name"])
+        await world.wait("web is complete", lambda: world.is_complete("web", "ReplicaSet"))
+        audit = await world.audit(auditor)
+    [dip] = audit.replicas_missing()
+    assert (dip.what, dip.had, dip.wanted) == ("ReplicaSet web", 1, 2)
+    [violation] = audit.budgets_violated()
+    assert (violation.what, violation.had) == ("PodDisruptionBudget web", 1)
+
+
+async def test_does_not_judge_what_it_may_have_missed(world: World) -> None:
+    """Its watches were cut: it says so at once, even when nothing seems to have changed."""
+    async with world.faults() as proxy:
+        behind = replace(world.instance, url=proxy.url)
+        async with auditing(behind, world.name, world.credential) as auditor:
+            await auditor.audit()
+            proxy.cut_all()
+            with pytest.raises(aiohttp.ClientPayloadError):
+                async with asyncio.timeout(10):
+                    while True:
+                        await auditor.audit()
+
+
+async def test_sees_a_rollout(world: Scene) -> None:
+    await set_stage(world, 2)
+    async with world.auditor() as auditor:
+        await world.roll_out("web", "app:2")
         await world.wait("web is complete again", lambda: world.is_complete("web"))
         audit = await world.audit(auditor)
     changes = audit.changed_objects()
@@ -38,7 +75,7 @@ async def test_sees_a_rollout(world: World) -> None:
     assert len(audit.pods_made()) == 2
 
 
-async def test_names_every_request_of_the_process_and_of_no_other(world: World) -> None:
+async def test_names_every_request_of_the_process_and_of_no_other(world: Scene) -> None:
     await set_stage(world, 2)
     async with world.auditor() as auditor:
         await world.run()

@@ -3,7 +3,7 @@
 import yaml
 
 from testbed.builders import deployment
-from testbed.world import OWNER, World, finish
+from testbed.world import OWNER, World
 from tests.cluster.stage import set_stage
 
 
@@ -28,7 +28,8 @@ async def test_reads_a_scheduler_configuration_file(world: World) -> None:
     }
     path = world.folder / "scheduler.yaml"
     path.write_text(yaml.safe_dump(document))
-    run = await finish(await world.start_command("run", "--once", "--config", str(path)))
+    process = await world.start_command("run", "--once", "--config", str(path))
+    run = await process.finish()
     assert run.code == 0, run
     assert f"from {full} to {empty}" in run.summary
 

@@ -22,7 +22,7 @@ from testbed.faultproxy import (
     throttled,
     unavailable,
 )
-from testbed.world import World, finish
+from testbed.world import World
 from tests.cluster.judging import (
     assert_as_if_nothing_happened,
     assert_exactly_one_moved,
@@ -62,7 +62,7 @@ async def test_killed_at_a_write_the_next_run_ends_it(
         async with world.faults() as proxy:
             process = await world.start()
             proxy.on(nth_write(number), kill(process, when=when), times=1)
-            first = await finish(process)
+            first = await process.finish()
         # With no strategy on, a run only ends what another one began.
         nothing_begun = number == 1 and when == "before"
         second = await world.run(**({} if nothing_begun else {"enabledStrategies": []}))
@@ -109,7 +109,7 @@ async def test_killed_while_taking_back_the_next_run_takes_back(
             process = await world.start(migration=brief)
             deletion = Match(verb="delete", resource="pods")
             proxy.on(deletion, kill(process, when=when), times=1)
-            first = await finish(process)
+            first = await process.finish()
         second = await world.run(migration=brief)
         third = await world.run(migration=brief, enabledStrategies=[])
         audit = await world.audit(auditor)
@@ -127,9 +127,9 @@ async def test_a_mark_without_its_copy_is_taken_off(world: World) -> None:
         async with world.faults() as proxy:
             process = await world.start()
             proxy.on(nth_write(3), kill(process, when="before"), times=1)
-            await finish(process)
+            await process.finish()
             copy = proxy.writes[0].name
-        await world.api.delete("Pod", world.name, copy)
+        await world.delete_pod(copy)
         await world.wait("the copy is gone", lambda: _is_gone(world, copy))
         run = await world.run(enabledStrategies=[])
         audit = await world.audit(auditor)
@@ -144,14 +144,8 @@ async def test_killed_between_mark_and_adoption_and_then_the_user_rolls_out(worl
     async with world.faults() as proxy:
         process = await world.start()
         proxy.on(nth_write(3), kill(process, when="before"), times=1)
-        await finish(process)
-    image = {"spec": {"template": {"spec": {"containers": [{"name": "app", "image": "app:2"}]}}}}
-    await world.api.request(
-        "PATCH",
-        f"/apis/apps/v1/namespaces/{world.name}/deployments/web",
-        body=image,
-        content_type="application/strategic-merge-patch+json",
-    )
+        await process.finish()
+    await world.roll_out("web", "app:2")
     run = await world.run()
     await world.wait("the rollout is complete", lambda: world.is_complete("web"))
     assert run.code in (0, 1), run
@@ -170,7 +164,7 @@ async def test_the_api_server_goes_away_and_comes_back(world: World) -> None:
         await away.wait_fired(within=30, times=5)
         proxy.cut_all()
         proxy.clear()
-        run = await finish(process)
+        run = await process.finish()
         audit = await world.audit(auditor)
     assert run.code == 0, run
     await assert_exactly_one_moved(world, audit, app="web", to=empty)
@@ -178,7 +172,7 @@ async def test_the_api_server_goes_away_and_comes_back(world: World) -> None:
 
 
 async def _is_gone(world: World, pod: str) -> bool:
-    return await world.api.find("Pod", world.name, pod) is None
+    return await world.find_pod(pod) is None
 
 
 def _spoil_the_first_of_each_two(proxy: FaultProxy, fault: Fault) -> None:

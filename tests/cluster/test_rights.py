@@ -4,8 +4,10 @@ from pathlib import Path
 
 import yaml
 
-from testbed.world import RBAC, World
+from testbed.scenarios import Scene
 from tests.cluster.stage import set_stage
+
+RBAC = Path(__file__).parents[2] / "manifests" / "rescheduler" / "rbac.yaml"
 
 
 def granted(path: Path) -> set[str]:
@@ -23,7 +25,7 @@ def test_grants_nothing_by_wildcard() -> None:
     assert not [each for each in granted(RBAC) if "*" in each]
 
 
-async def test_every_right_is_used_and_none_is_missing(world: World) -> None:
+async def test_every_right_is_used_and_none_is_missing(world: Scene) -> None:
     """A move that completes and one that is taken back use all of them."""
     await set_stage(world, 4)
     async with world.auditor() as auditor:
