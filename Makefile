@@ -6,7 +6,7 @@ NODES ?= 50
 BIN := .venv/bin
 PIP := $(BIN)/pip --disable-pip-version-check --quiet install
 COMPILE := $(BIN)/uv pip compile -q pyproject.toml --universal --python-version 3.11 \
-	--generate-hashes --no-header --no-emit-index-url
+	--generate-hashes --no-header --no-emit-index-url --no-emit-find-links
 
 .PHONY: help
 help: ## List the targets
@@ -38,7 +38,7 @@ check: .venv/installed-dev ## Format, lint, types, layers
 	$(BIN)/lint-imports
 
 .PHONY: bench
-bench: controlplane ## Print what things cost, beside their limit from the same run
+bench: controlplane ## Print what things cost, each beside its limit, goal or peer
 	$(BIN)/python -m bench
 
 .PHONY: cluster-up
@@ -59,19 +59,45 @@ format: .venv/installed-dev ## Format, and mend what the linter can mend
 	$(BIN)/ruff format
 
 .PHONY: lock
-lock: .venv/installed-dev ## Write the lock files anew from pyproject.toml
-	$(COMPILE) --upgrade --group build -o requirements.lock
-	$(COMPILE) --upgrade --group build --group dev -c requirements.lock -o requirements-dev.lock
+lock: $(BIN)/uv ## Write the lock files anew from pyproject.toml; versions stay where they can
+	$(COMPILE) --group build -o requirements.lock
+	$(COMPILE) --group build --group dev -c requirements.lock -o requirements-dev.lock
+
+.PHONY: upgrade
+upgrade: COMPILE += --upgrade
+upgrade: lock ## Write the lock files anew, with the newest versions
+
+# Not by way of .venv/installed, which fails as long as the locks do not match pyproject.toml.
+$(BIN)/uv: | .venv/made-from
+	$(PIP) --no-compile --require-hashes -r requirements-dev.lock
+
+# What .venv was made from: the interpreter, the place (its scripts know it) and the locks. When one
+# of them is another now, or the interpreter is gone, .venv is made anew. A PYTHON that you name is
+# obeyed; when you name none, .venv keeps the interpreter that it has.
+.venv/made-from: FORCE
+	@python="$(PYTHON)"; \
+	if [ "$(origin PYTHON)" = file ]; then \
+		python=$$($(BIN)/python -c 'import sys; print(sys._base_executable)' 2>/dev/null || echo "$(PYTHON)"); \
+	fi; \
+	"$$python" -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
+		|| { echo "Python 3.11 or newer is needed, for example: make PYTHON=python3.12 $(MAKECMDGOALS)"; exit 1; }; \
+	now=$$("$$python" -c 'import sys; print(sys.base_prefix, sys.version)'; pwd; cksum requirements*.lock); \
+	if [ "$$now" != "$$(cat $@ 2>/dev/null)" ] || ! $(BIN)/python -c '' 2>/dev/null; then \
+		echo "making .venv with $$("$$python" --version)"; \
+		"$$python" -m venv --clear .venv && echo "$$now" > $@; \
+	fi
+
+.PHONY: FORCE
+FORCE:
 
 # --no-compile: the Kubernetes client has thousands of modules of which we import a few dozen.
-.venv/installed: requirements.lock pyproject.toml
-	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
-		|| { echo "Python 3.11 or newer is needed, for example: make PYTHON=python3.12 $(MAKECMDGOALS)"; exit 1; }
-	$(PYTHON) -m venv .venv
+.venv/installed: .venv/made-from pyproject.toml
 	$(PIP) --no-compile --require-hashes -r requirements.lock
 	$(PIP) --no-deps --no-build-isolation --editable .
+	$(BIN)/pip check
 	@touch $@
 
-.venv/installed-dev: .venv/installed requirements-dev.lock
+.venv/installed-dev: .venv/installed
 	$(PIP) --no-compile --require-hashes -r requirements-dev.lock
+	$(BIN)/pip check
 	@touch $@

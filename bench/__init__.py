@@ -1,1 +1,1 @@
-"""What things cost, each figure beside its limit or its peer from the same run. Never a test."""
+"""What things cost, each figure beside its limit, goal or peer from the same run. Never a test."""

@@ -1,4 +1,4 @@
-"""python -m bench: prints every figure that the documentation quotes."""
+"""python -m bench: measures a control plane of its own and moves on it, and prints a table."""
 
 import asyncio
 import subprocess
@@ -71,7 +71,7 @@ async def _one_move(table: Table, instance: Instance, folder: Path) -> None:
         f"{min(took):.2f} s (best of {_RUNS})",
         f"{least:.2f} s for a pod to start and one to end",
     )
-    table.add_row("writes for it", str(writes), "limit 12")
+    table.add_row("writes for it", str(writes), "goal 12")
     table.add_row("requests for it, watches and reads in all", str(requests), "")
 
 

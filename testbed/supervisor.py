@@ -235,8 +235,6 @@ class ControlPlane:
         authority = trustme.CA()
         serving = authority.issue_cert("127.0.0.1", "localhost", "kubernetes.default.svc")
         self._write("ca.crt", authority.cert_pem.bytes())
-        # The key of the authority lets tests serve in the API server's name: the fault proxy.
-        self._write("ca.key", authority.private_key_pem.bytes())
         self._write("serving.crt", b"".join(blob.bytes() for blob in serving.cert_chain_pems))
         self._write("serving.key", serving.private_key_pem.bytes())
         key = rsa.generate_private_key(public_exponent=65537, key_size=2048)

@@ -1,17 +1,20 @@
 """The recipe that builds the control plane, with a Go that only pretends."""
 
 import hashlib
-import itertools
+import json
 import os
+import platform
+import pwd
 import shutil
 import signal
 import subprocess
 import sys
+import threading
 import time
 import zipfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 
@@ -32,6 +35,12 @@ if command == "version":
     print("go version go{version} linux/amd64")
 if (here / "fails").exists() and (here / "fails").read_text() == command:
     sys.exit("because it was told to fail")
+if command == "mod":
+    into = Path(os.environ["GOMODCACHE"], "cache/download/github.com/!azure/go-ansiterm/@v")
+    into.mkdir(parents=True, exist_ok=True)
+    (into / "v0.0.0-20230124172434-306776ec8161.zip").write_bytes(bytes(2_000_000))
+    while (here / "proxy is slow").exists():
+        time.sleep(0.05)
 if command == "list":
     print("package/a", "package/b", sep="\\n")
 if command == "install":
@@ -61,6 +70,12 @@ class FakeGo:
 
     def fails(self, command: str) -> None:
         (self.folder / "fails").write_text(command)
+
+    def proxy_is_slow(self) -> Path:
+        """Until the file is deleted."""
+        path = self.folder / "proxy is slow"
+        path.touch()
+        return path
 
     def block(self) -> None:
         (self.folder / "blocked").touch()
@@ -153,6 +168,48 @@ def test_the_key_changes_with_the_recipe(monkeypatch: pytest.MonkeyPatch) -> Non
     assert build.read_pins().key != before
 
 
+@pytest.mark.parametrize("what", ["system", "machine"])
+def test_the_key_changes_with_the_kind_of_machine(
+    what: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = build.read_pins().key
+    monkeypatch.setattr(platform, what, lambda: "another")
+    assert build.read_pins().key != before
+    assert "another" in build.read_pins().key
+
+
+# ------------------------------------------------------------------ the cache
+
+
+@pytest.mark.parametrize(
+    ("settings", "expected"),
+    [
+        ({"XDG_CACHE_HOME": "/some/where", "HOME": "/home/me"}, "/some/where"),
+        ({"XDG_CACHE_HOME": "", "HOME": "/home/me"}, "/home/me/.cache"),
+        ({"XDG_CACHE_HOME": "some/where", "HOME": "/home/me"}, "/home/me/.cache"),
+        ({"XDG_CACHE_HOME": "some/where", "HOME": "me"}, f"{Path.cwd()}/me/.cache"),
+    ],
+    ids=["set", "unset", "relative", "everything-relative"],
+)
+def test_the_cache_is_the_users_and_absolute(
+    settings: dict[str, str], expected: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, value in settings.items():
+        monkeypatch.setenv(name, value)
+    assert build.cache_root() == Path(expected) / "kube-rescheduler"
+
+
+def test_without_a_home_the_message_says_what_to_set(monkeypatch: pytest.MonkeyPatch) -> None:
+    def unknown(number: int) -> None:
+        raise KeyError(number)
+
+    monkeypatch.delenv("XDG_CACHE_HOME")
+    monkeypatch.delenv("HOME")
+    monkeypatch.setattr(pwd, "getpwuid", unknown)
+    with pytest.raises(build.BuildError, match="set XDG_CACHE_HOME"):
+        build.cache_root()
+
+
 # ------------------------------------------------------------------ Go
 
 
@@ -239,27 +296,47 @@ def test_other_pins_are_built_beside_it(
     assert len(go.asked("install")) == 2
 
 
-@pytest.mark.usefixtures("go")
+@contextmanager
+def building() -> Iterator[None]:
+    worker = threading.Thread(target=build.programs)
+    worker.start()
+    try:
+        yield
+    finally:
+        worker.join(PATIENCE_SECONDS)
+    assert not worker.is_alive()
+
+
 def test_the_build_shows_how_far_it_is(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    go: FakeGo, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    a_slow_clock = SimpleNamespace(monotonic=itertools.count(0, 20).__next__)
-    monkeypatch.setattr(build, "time", a_slow_clock)
-    folder = build.programs()
-    said = capsys.readouterr().err
-    assert f"building Kubernetes {build.read_pins().kubernetes}" in said
-    assert "1 of 2 packages compiled" in said
-    assert f"into {folder}" in said
+    monkeypatch.setattr(build, "PROGRESS_SECONDS", 0.05)
+    said = ""
+
+    def has_said(what: str) -> bool:
+        nonlocal said
+        said += capsys.readouterr().err
+        return what in said
+
+    required = (build.read_pins().folder / "go.mod").read_text().partition("require (")[2]
+    modules = required.partition("\n)")[0].count("\n\t")
+    slow = go.proxy_is_slow()
+    go.block()
+    with building():
+        await_that(lambda: has_said(f"  1 of {modules} modules fetched, 2 MB, "))
+        slow.unlink()
+        await_that(lambda: has_said("  1 of 2 packages compiled, "))
+        go.unblock()
+    assert has_said(f"into {build.programs()}")
+    assert said.startswith(f"building Kubernetes {build.read_pins().kubernetes}")
 
 
 @pytest.mark.parametrize(
     ("command", "message"),
     [
         ("mod", r"is the Go module proxy reachable \(go env GOPROXY\)\?\nbecause it was told"),
-        (
-            "install",
-            r"it needs about 5 GB of disk and 4 GB of memory\.\n(.|\n)*because it was told",
-        ),
+        ("list", r"go cannot tell what there is to build\nbecause it was told"),
+        ("install", r"5 GB of disk, and 1 GB of memory per core\.\n(.|\n)*because it was told"),
     ],
 )
 def test_a_failed_build_says_what_to_do_and_leaves_nothing(
@@ -278,16 +355,33 @@ def test_a_build_without_a_program_is_no_build(go: FakeGo, cache: Path) -> None:
     assert builds_of(cache) == []
 
 
+def environment_of(go: FakeGo) -> dict[str, str]:
+    """What Go is given when it builds."""
+    report = "\nimport json; (here / 'env').write_text(json.dumps(dict(os.environ)))\n"
+    go.path.write_text(go.path.read_text() + report)
+    build.programs()
+    found: dict[str, str] = json.loads((go.folder / "env").read_text())
+    return found
+
+
 def test_settings_of_the_developers_own_work_do_not_leak_in(
     monkeypatch: pytest.MonkeyPatch, go: FakeGo
 ) -> None:
     for name, value in {"GOFLAGS": "-mod=vendor", "GOOS": "plan9", "GOARCH": "mips"}.items():
         monkeypatch.setenv(name, value)
-    script = go.path.read_text()
-    report = f"\n(here / 'env').write_text(str([os.environ.get(n) for n in {('GOFLAGS', 'GOOS', 'GOARCH')!r}]))\n"  # noqa: E501
-    go.path.write_text(script + report)
-    build.programs()
-    assert (go.folder / "env").read_text() == "['', None, None]"
+    found = environment_of(go)
+    assert found["GOFLAGS"] == "-modcacherw"
+    assert {"GOOS", "GOARCH"}.isdisjoint(found)
+
+
+def test_nothing_is_written_outside_the_cache(
+    go: FakeGo, cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("HOME")
+    monkeypatch.setenv("GOMODCACHE", "/somewhere/else")
+    found = environment_of(go)
+    for name in ("GOBIN", "GOCACHE", "GOMODCACHE", "GOPATH"):
+        assert Path(found[name]).is_relative_to(cache), name
 
 
 # ------------------------------------------------------------------ several, and interrupted ones

@@ -5,8 +5,8 @@ Ready on the target before the old pod goes. The order was tried on a real contr
     create the copy, unseen by the ReplicaSet -> wait until it serves -> ask for the eviction (dry
     run) -> mark the original as first to go -> let the ReplicaSet adopt the copy -> evict it
 
-Nothing is remembered between steps but what the cluster holds, so a process that dies anywhere is
-followed by one that looks and goes on. Until the adoption, undoing is deleting the copy; after it
+What is to be done next, the cluster alone tells; a process remembers only how long it has waited.
+So one that dies anywhere is followed by one that looks and goes on. Until the adoption, undoing is deleting the copy; after it
 the ReplicaSet itself restores the right number of pods, whatever happens to us.
 """
 
