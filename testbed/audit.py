@@ -188,22 +188,21 @@ def _falls(states: Iterable[tuple[int, State]], count: Any) -> list[Shortfall]: 
     return found
 
 
-def _workloads(state: State) -> list[Object]:
+def _workloads(state: State) -> dict[str, Object]:
     """Everything that keeps a number of pods; what belongs to a Deployment is counted with it."""
-    alone = [
-        each for each in state.all("ReplicaSet") if not each["metadata"].get("ownerReferences")
-    ]
-    return [*state.all("Deployment"), *state.all("StatefulSet"), *alone]
+    return {
+        f"{kind} {workload['metadata']['name']}": workload
+        for kind in ("Deployment", "StatefulSet", "ReplicaSet")
+        for workload in state.all(kind)
+        if not workload["metadata"].get("ownerReferences")
+    }
 
 
 def _ready_and_wanted(state: State) -> dict[str, tuple[int, int]]:
-    counts = {}
-    for workload in _workloads(state):
-        spec = workload["spec"]
-        ready = _ready_pods(state, spec["selector"])
-        name = f"{workload['kind']} {workload['metadata']['name']}"
-        counts[name] = (len(ready), spec.get("replicas", 1))
-    return counts
+    return {
+        name: (len(_ready_pods(state, each["spec"]["selector"])), each["spec"].get("replicas", 1))
+        for name, each in _workloads(state).items()
+    }
 
 
 def _healthy_and_desired(state: State) -> dict[str, tuple[int, int]]:
@@ -212,7 +211,7 @@ def _healthy_and_desired(state: State) -> dict[str, tuple[int, int]]:
         spec = budget["spec"]
         expected = sum(
             workload["spec"].get("replicas", 1)
-            for workload in _workloads(state)
+            for workload in _workloads(state).values()
             if _matches(spec["selector"], workload["spec"]["template"]["metadata"]["labels"])
         )
         if "minAvailable" in spec:

@@ -129,6 +129,15 @@ class World:
         change = {"metadata": {"annotations": dict(annotations)}}
         await self.api.patch("Pod", self.name, pod, change)
 
+    async def evict_pod(self, pod: str) -> bool:
+        path = f"/api/v1/namespaces/{self.name}/pods/{pod}/eviction"
+        body = {"apiVersion": "policy/v1", "kind": "Eviction", "metadata": {"name": pod}}
+        try:
+            await self.api.request("POST", path, body=body)
+        except ApiError:
+            return False
+        return True
+
     async def cordon(self, node: str) -> None:
         await self.api.patch("Node", None, node, {"spec": {"unschedulable": True}})
 
@@ -252,10 +261,11 @@ class World:
             "run", "--once", "--config", str(self.configuration(**settings))
         )
 
-    async def start_command(self, *arguments: str) -> "Process":
-        logging = ("--log-format", "json", "--v", "4", "--kubeconfig", str(self.kubeconfig()))
+    async def start_command(self, *arguments: str, kubeconfig: str = "") -> "Process":
+        login = ("--kubeconfig", kubeconfig or str(self.kubeconfig()))
+        logging = ("--log-format", "json", "--v", "4")
         process = await asyncio.create_subprocess_exec(
-            *(sys.executable, "-m", "rescheduler", *arguments, *logging),
+            *(sys.executable, "-m", "rescheduler", *arguments, *login, *logging),
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.PIPE,
             # Nothing of the developer's own cluster or shell may leak in.
@@ -315,13 +325,12 @@ class Process:
         self.process.kill()
 
     async def finish(self) -> Run:
-        try:
-            async with asyncio.timeout(WAIT_SECONDS):
-                out, err = await self.process.communicate()
-        except TimeoutError:
+        talking = asyncio.create_task(self.process.communicate())
+        ended, _ = await asyncio.wait([talking], timeout=WAIT_SECONDS)
+        if not ended:
             self.process.kill()
-            out, err = await self.process.communicate()
-            raise AssertionError(f"it did not end:\n{err.decode()}") from None
+        out, err = await talking
+        assert ended, f"it did not end:\n{err.decode()}"
         lines, rest = [], [out.decode()]
         for line in err.decode().splitlines():
             if line.startswith("{"):

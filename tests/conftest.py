@@ -1,20 +1,28 @@
-"""For all tests: a skipped test is a failed run, for nobody reads that a test was not run."""
+"""For all tests: one that was not run, or may fail, is a failed run, for nobody reads of it."""
 
 import pytest
 
-_skipped: list[str] = []
+_not_passed: dict[str, str] = {}
 
 
 def pytest_runtest_logreport(report: pytest.TestReport) -> None:
-    if report.skipped and not hasattr(report, "wasxfail"):
-        _skipped.append(report.nodeid)
+    # It may be skipped, and it may pass all the same.
+    if hasattr(report, "wasxfail"):
+        _not_passed[report.nodeid] = "expected to fail"
+    elif report.skipped:
+        _not_passed[report.nodeid] = "skipped"
+
+
+def pytest_collectreport(report: pytest.CollectReport) -> None:
+    if report.skipped:
+        _not_passed[report.nodeid] = "skipped as a whole"
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:
-    if _skipped and session.exitstatus == pytest.ExitCode.OK:
+    if _not_passed and session.exitstatus == pytest.ExitCode.OK:
         session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    for nodeid in _skipped:
-        terminalreporter.line(f"skipped, which counts as a failure: {nodeid}", red=True)
+    for nodeid, what in _not_passed.items():
+        terminalreporter.line(f"{what}, which counts as a failure: {nodeid}", red=True)

@@ -1,6 +1,7 @@
 """The command line. Reads flags, starts the flow, and tells people in words how it ended."""
 
 import asyncio
+import signal
 import sys
 from pathlib import Path
 from typing import Annotated
@@ -18,12 +19,16 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 
-_OK, _FAILED = 0, 1
+_OK, _FAILED, _INTERRUPTED = 0, 1, 130
 
 
 def main() -> None:
+    # As Ctrl-C: it says what it leaves, and the next run ends it.
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         app()
+    except KeyboardInterrupt:
+        sys.exit(_INTERRUPTED)
     except ReschedulerError as problem:
         # One line per problem, and no trace: these are for the reader to mend.
         typer.echo(f"error: {problem}", err=True)
@@ -68,7 +73,7 @@ def run(
         raise typer.Exit(asyncio.run(_one_pass(configuration, kubeconfig, context)))
     except KeyboardInterrupt:
         typer.echo("interrupted; the next run ends what this one left unfinished", err=True)
-        raise typer.Exit(130) from None
+        raise typer.Exit(_INTERRUPTED) from None
 
 
 async def _one_pass(

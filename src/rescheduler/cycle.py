@@ -30,11 +30,12 @@ async def run_once(kube: KubeApi, clock: Clock, configuration: Configuration) ->
     snapshot = await observe(kube, node_selector=str(configuration.scope.node_selector))
     # 2. Finish or undo what an earlier process left in the middle. Whoever had to do that starts
     #    nothing new in the same pass: its picture of the cluster is from before.
-    nodes = [node.name for node in snapshot.nodes]
-    if unfinished := await migrate.find_unfinished(kube, configuration.scope, nodes):
-        return await _resume(kube, clock, configuration, unfinished)
     scope = configuration.scope
-    await migrate.sweep_marks(kube, [pod for pod in snapshot.pods if scope.covers(pod.namespace)])
+    unfinished = await migrate.find_unfinished(kube)
+    if ours := [intent for intent in unfinished if scope.covers(intent.namespace)]:
+        return await _resume(kube, clock, configuration, ours)
+    in_scope = [pod for pod in snapshot.pods if scope.covers(pod.namespace)]
+    await migrate.sweep_marks(kube, in_scope, unfinished)
     # 3. Plan.
     for strategy in set(configuration.enabled_strategies) - set(STRATEGIES):
         log.info("strategy rests", strategy=strategy, because="it is not there yet")

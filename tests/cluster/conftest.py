@@ -14,9 +14,6 @@ from testbed import build
 from testbed.instance import Instance, OwnedInstance, read_answer, start_supervisor
 from testbed.world import World, install_rights, make_world
 
-# Kept, so that a worker that ends early does not close the door behind it.
-_started: list[subprocess.Popen[str]] = []
-
 
 @pytest.fixture(scope="session")
 def instance(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Instance]:
@@ -32,11 +29,19 @@ def instance(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Instance]:
         fcntl.flock(lock, fcntl.LOCK_EX)
         if not shared.exists():
             supervisor = start_supervisor(build.programs(), owner=os.getppid())
-            _started.append(supervisor)
             started = read_answer(supervisor)
+            _let_go_of(supervisor)
             asyncio.run(install_rights(started))
             shared.write_text(started.to_json())
     yield Instance.from_json(shared.read_text())
+
+
+def _let_go_of(supervisor: subprocess.Popen[str]) -> None:
+    """It is to outlive this worker, of which Python would warn at exit."""
+    for stream in (supervisor.stdin, supervisor.stdout):
+        if stream:
+            stream.close()
+    supervisor.returncode = 0
 
 
 @pytest.fixture

@@ -12,15 +12,10 @@ import pytest
 
 from testbed.api import Object
 from testbed.audit import Audit, is_ready, is_usable
-from testbed.builders import behaviour, deployment, pod_spec
+from testbed.builders import deployment, pod, pod_spec
 from testbed.world import World
 
 KEPT = "testbed.rescheduler.io/kept"
-
-
-def pod(name: str, *, spec: Object | None = None, **what: str) -> Object:
-    metadata = {"name": name, "labels": {"app": name}, "annotations": behaviour(**what)}
-    return {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec or pod_spec()}
 
 
 async def is_pod(world: World, name: str, condition: Callable[[Object], Any]) -> bool:

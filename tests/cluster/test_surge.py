@@ -4,7 +4,7 @@ import pytest
 
 from testbed.api import Object
 from testbed.audit import is_ready
-from testbed.builders import budget
+from testbed.builders import budget, deployment, pod_spec
 from testbed.scenarios import Scene
 from tests.cluster.judging import (
     assert_as_if_nothing_happened,
@@ -68,7 +68,7 @@ async def test_waits_for_a_sibling_that_turns_unready(world: Scene, *, comes_bac
     await world.afflict_copies(ready_after="2s")
     before = {pod["metadata"]["uid"] for pod in await world.pods("web")}
     async with world.auditor() as auditor:
-        process = await world.start(migration={"readyTimeout": "30s" if comes_back else "3s"})
+        process = await world.start(migration={"readyTimeout": "30s" if comes_back else "6s"})
         copy = await world.wait_for_copy("web")
         sibling = await _another_pod_than_the_original(world, copy)
         await world.set_ready(sibling, ready=False)
@@ -78,7 +78,7 @@ async def test_waits_for_a_sibling_that_turns_unready(world: Scene, *, comes_bac
             await world.set_ready(sibling, ready=True)
         run = await process.finish()
         audit = await world.audit(auditor)
-    assert audit.pods_made() == [copy["metadata"]["name"]]
+    assert copy["metadata"]["name"] in audit.pods_made()
     after = {pod["metadata"]["uid"] for pod in await world.pods("web")}
     if comes_back:
         assert run.code == 0, run
@@ -176,6 +176,44 @@ async def test_refuses_where_a_service_selects_by_every_label(world: Scene) -> N
     assert run.code == 1, run
     assert "would not select the copy as it does the pod" in run.summary
     assert audit.writes() == []
+
+
+async def test_time_to_be_available_is_not_time_to_become_ready(world: Scene) -> None:
+    """The Deployment asks for longer than the configuration gives a copy to become Ready."""
+    _, empty = await set_stage(world, 2, minReadySeconds=7)
+    async with world.auditor() as auditor:
+        run = await world.run(migration={"readyTimeout": "4s"})
+        audit = await world.audit(auditor)
+    assert run.code == 0, run
+    await assert_exactly_one_moved(world, audit, app="web", to=empty)
+
+
+async def test_a_copy_that_cannot_end_keeps_nobody_from_other_work(world: Scene) -> None:
+    """Its node hangs, so it neither starts nor ends: this run ends, and the next one goes on."""
+    brief = BRIEF | {"evictionGracePeriod": "1s"}
+    quick = {"terminationGracePeriodSeconds": 1}
+    full, hung = await world.add_nodes(2)
+    await world.deploy(
+        deployment("web", replicas=1, spec=pod_spec(cpu="1") | quick),
+        deployment("shop", replicas=2, spec=pod_spec(cpu="1")),
+        on=full,
+    )
+    await world.hang(hung)
+    async with world.auditor() as auditor:
+        first = await world.run(migration=brief, excludedPodSelector="app=shop")
+        copy = await world.wait_for_copy("web")
+        await world.cordon(hung)
+        [empty] = await world.add_nodes(1)
+        second = await world.run(migration=brief, excludedPodSelector="app=web")
+        audit = await world.audit(auditor)
+    assert first.code == 1, first
+    assert copy["spec"]["nodeName"] == hung
+    assert "deletionTimestamp" in copy["metadata"]
+    assert f"to {empty}" in second.summary, second
+    assert await world.nodes_of("shop") == sorted([full, empty])
+    assert await world.nodes_of("web") == [full]
+    assert audit.replicas_missing() == []
+    assert audit.changed_objects() == []
 
 
 async def _another_pod_than_the_original(world: Scene, copy: Object) -> str:

@@ -74,7 +74,8 @@ class Migration:
     eviction_grace_period_seconds: int = setting(
         "evictionGracePeriod", WholeSeconds(duration=Duration(lowest=SECOND)), default=30
     )
-    """What the old pod gets to shut down. Default 30 s, as Kubernetes. Never 0: that would drop
+    """What the old pod gets to shut down, when we evict it; its ReplicaSet, which is mostly faster,
+    gives it its own. Never less than its own. Default 30 s, as Kubernetes. Never 0: that would drop
     the pod from the API while its containers still run.
     """
 

@@ -77,7 +77,7 @@ async def _load(configuration: Any, kubeconfig: str, context: str | None) -> Non
     # A failing exec plugin is only logged by the library, which then goes on as nobody.
     kube_config.logger.addHandler(said)
     try:
-        await load_kube_config(
+        loader = await load_kube_config(
             config_file=kubeconfig,
             context=context,
             client_configuration=configuration,
@@ -87,6 +87,9 @@ async def _load(configuration: Any, kubeconfig: str, context: str | None) -> Non
         kube_config.logger.removeHandler(said)
     if said.errors:
         raise ConnectionSettingsError(f"{kubeconfig}: {'; '.join(said.errors)}")
+    # The library ignores it, and would act with rights that the user meant to lay down.
+    if loader._user is not None and "as" in loader._user:  # noqa: SLF001
+        raise ConnectionSettingsError(f"{kubeconfig}: the user has `as`: we do not impersonate")
 
 
 def _check_is_there(kubeconfig: str) -> None:

@@ -164,7 +164,24 @@ class Client:
             async with self._renewing:
                 if self._login is used:
                     self._login = await self._log_in_again()
-            return await self._send_once(method, path, body, query or {}, content_type)
+            return await self._send_again(method, path, body, query or {}, content_type)
+
+    async def _send_again(
+        self,
+        method: str,
+        path: str,
+        body: Object | None,
+        query: Mapping[str, str],
+        content_type: str,
+    ) -> Object:
+        try:
+            return await self._send_once(method, path, body, query, content_type)
+        except errors.Unauthorized as problem:
+            raise errors.Unauthorized(
+                f"{self._login.server} does not accept our credentials ({problem}); "
+                "check the user of the kubeconfig, or the service account",
+                status=problem.status,
+            ) from problem
 
     async def _log_in_again(self) -> Login:
         try:
@@ -190,6 +207,8 @@ class Client:
                 if answer.status >= 400:  # noqa: PLR2004
                     raise errors.from_answer(answer.status, answer.headers, content)
                 return json.loads(content)  # type: ignore[no-any-return]
+        except aiohttp.ClientSSLError as problem:
+            raise errors.Untrusted(f"{self._login.server}: {_words(problem)}") from problem
         except _PASSING as problem:
             raise errors.Unavailable(f"{method} {path}: {_words(problem)}") from problem
 

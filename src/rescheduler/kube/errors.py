@@ -52,6 +52,10 @@ class Throttled(KubeError):
     """The server asks us to slow down."""
 
 
+class Untrusted(KubeError):
+    """The server's certificate is not of the authority that we were given: asking again is vain."""
+
+
 class Unavailable(KubeError):
     """No answer, or a passing fault: whether a write took effect is not known."""
 

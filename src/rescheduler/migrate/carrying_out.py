@@ -108,15 +108,12 @@ class _Surge:
             case CreateCopy(body):
                 await self._kube.create(PODS, namespace, dict(body))
                 self._memory.created = True
-            case PatchPod(_, pod, change, then):
+            case PatchPod(_, pod, change):
                 meta = pod["metadata"]
                 await self._kube.patch_metadata(
                     PODS, namespace, meta["name"], uid=meta["uid"], change=change
                 )
-                if then:
-                    self._say(then)
-                    await self._write(then)
-            case Evict(pod, grace, dry_run):
+            case Evict(_, pod, grace, dry_run):
                 meta = pod["metadata"]
                 await self._kube.evict(
                     namespace, meta["name"], uid=meta["uid"], grace_seconds=grace, dry_run=dry_run
@@ -148,7 +145,10 @@ class _Surge:
                 # Whether a write took effect is not known; the next look tells.
                 self._log.warning("API server did not answer as it should", problem=str(problem))
                 if self._clock.monotonic() - memory.started > self._longest_seconds():
-                    raise problem
+                    where = f"{self._intent.namespace}/{self._intent.copy}"
+                    raise errors.KubeError(
+                        f"{problem}; if there is a {where}, the next run ends it"
+                    )
                 memory.failures += 1
                 worst = len(_BACK_OFF_SECONDS)
                 return (
@@ -160,7 +160,8 @@ class _Surge:
                 # After the adoption: the ReplicaSet removes the original without asking anyone.
                 return _LOOK_AGAIN_SECONDS
             # Not even taking back is allowed: an operator has to look.
-            raise problem
+            where = f"{self._intent.namespace}/{self._intent.copy}"
+            raise errors.KubeError(f"{problem}; the copy {where} is left: the next run ends it")
         several = isinstance(problem, errors.SeveralBudgets)
         reason = Reason.SEVERAL_BUDGETS if several else Reason.REFUSED
         memory.giving_up = Outcome(moved=False, reason=reason, message=str(problem))

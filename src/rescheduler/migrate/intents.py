@@ -1,8 +1,5 @@
 """From a planned move, or from a copy that an earlier process left, to what is to be done."""
 
-from collections.abc import Iterable
-
-from rescheduler.config import Scope
 from rescheduler.kube import PODS, KubeApi
 from rescheduler.migrate import viewing
 from rescheduler.migrate.deciding import copies
@@ -34,16 +31,13 @@ async def intend(kube: KubeApi, move: Move) -> Intent | Outcome:
     )
 
 
-async def find_unfinished(kube: KubeApi, scope: Scope, nodes: Iterable[str]) -> list[Intent]:
-    """Migrations from or to one of these nodes that an earlier process left in the middle."""
-    ours = set(nodes)
+async def find_unfinished(kube: KubeApi) -> list[Intent]:
+    """Migrations, in the whole cluster, that are in the middle: of a process that died, or of one
+    that is at it.
+    """
     label = f"{names.MIGRATION_STATUS}={names.STATUS_IN_PROGRESS}"
     found = [_intent_of(pod) for pod in await kube.list(PODS, labels=label)]
-    return [
-        intent
-        for intent in found
-        if intent and scope.covers(intent.namespace) and ours & {intent.source, intent.target}
-    ]
+    return [intent for intent in found if intent]
 
 
 def _intent_of(copy: Object) -> Intent | None:

@@ -9,16 +9,19 @@ from collections.abc import Iterable
 import structlog
 
 from rescheduler.kube import PODS, KubeApi, errors
+from rescheduler.migrate.deciding.facts import Intent
 from rescheduler.migrate.deciding.surge import unmark
 from rescheduler.model import names
 from rescheduler.model.cluster import Pod
 
 
-async def sweep_marks(kube: KubeApi, pods: Iterable[Pod]) -> None:
-    """For a time when no migration of ours is under way: then every mark is a stray one."""
+async def sweep_marks(kube: KubeApi, pods: Iterable[Pod], unfinished: Iterable[Intent]) -> None:
+    """A mark is a stray one unless somebody's copy names the pod that carries it."""
     log = structlog.get_logger()
+    spared = {intent.uid for intent in unfinished}
     for pod in pods:
-        if names.PREVIOUS_DELETION_COST not in pod.annotations or pod.terminating:
+        marked = names.PREVIOUS_DELETION_COST in pod.annotations
+        if not marked or pod.terminating or pod.uid in spared:
             continue
         log.warning("takes a stray mark off", pod=pod.full_name)
         change = unmark(pod.annotations)

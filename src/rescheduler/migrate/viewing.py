@@ -6,6 +6,7 @@ from rescheduler.kube import (
     DEPLOYMENTS,
     ENDPOINT_SLICES,
     NETWORK_POLICIES,
+    NODES,
     POD_DISRUPTION_BUDGETS,
     PODS,
     REPLICA_SETS,
@@ -51,6 +52,8 @@ async def view(kube: KubeApi, intent: Intent) -> View:
         budgets=tuple(budgets),
         network_policies=tuple(policies),
         replica_sets=tuple(replica_sets),
+        neighbours=tuple(pods),
+        target=await find(kube, NODES, None, intent.target),
     )
 
 
@@ -61,7 +64,9 @@ async def _deployment(kube: KubeApi, replica_set: Object | None) -> Object | Non
     return await find(kube, DEPLOYMENTS, replica_set["metadata"]["namespace"], owner["name"])
 
 
-async def find(kube: KubeApi, resource: Resource, namespace: str, name: str) -> Object | None:
+async def find(
+    kube: KubeApi, resource: Resource, namespace: str | None, name: str
+) -> Object | None:
     try:
         return await kube.get(resource, namespace, name)
     except errors.NotFound:

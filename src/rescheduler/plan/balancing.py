@@ -79,7 +79,6 @@ def _percent(resource: str, node: Node, snapshot: Snapshot) -> float:
 
 def _relieve(imbalance: Imbalance, snapshot: Snapshot, configuration: Configuration) -> Plan:
     target = imbalance.least
-    present = snapshot.pods_by_node[target.name]
     movable: list[Pod] = []
     refusals: list[Refusal] = []
     for pod in snapshot.pods_by_node[imbalance.most.name]:
@@ -88,7 +87,7 @@ def _relieve(imbalance: Imbalance, snapshot: Snapshot, configuration: Configurat
         reason = (
             why_it_stays(pod, snapshot, configuration)
             or _why_no_gain(pod, imbalance)
-            or why_it_does_not_fit(pod, target, present)
+            or why_it_does_not_fit(pod, target, snapshot)
         )
         if reason:
             refusals.append(Refusal(namespace=pod.namespace, pod=pod.name, reason=reason))

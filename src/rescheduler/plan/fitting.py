@@ -3,8 +3,8 @@
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from rescheduler.model import names, resources
-from rescheduler.model.cluster import Node, Pod
+from rescheduler.model import names, resources, selectors
+from rescheduler.model.cluster import Node, Pod, Snapshot
 from rescheduler.model.selectors import InvalidSelectorError, Operator, Requirement
 
 
@@ -21,8 +21,15 @@ def why_not_a_target(node: Node) -> str:
     return ""
 
 
-def why_it_does_not_fit(pod: Pod, node: Node, present: Iterable[Pod]) -> str:
-    return _taints(pod, node) or _selectors(pod, node) or _room(pod, node, present)
+def why_it_does_not_fit(pod: Pod, node: Node, snapshot: Snapshot) -> str:
+    present = snapshot.pods_by_node[node.name]
+    return (
+        _taints(pod, node)
+        or _selectors(pod, node)
+        or _room(pod, node, present)
+        or _kept_away(pod, node, snapshot)
+        or _would_preempt(pod, present)
+    )
 
 
 def _taints(pod: Pod, node: Node) -> str:
@@ -105,4 +112,40 @@ def _room(pod: Pod, node: Node, present: Iterable[Pod]) -> str:
         # Who asks for nothing fits on an overcommitted node too.
         if asked > max(free, 0):
             return f"{name}: {asked} asked, {free} free"
+    return ""
+
+
+def _kept_away(pod: Pod, node: Node, snapshot: Snapshot) -> str:
+    """Required anti-affinity works both ways, and the scheduler pushes out whoever ranks lower."""
+    labels = {each.name: each.labels for each in snapshot.nodes}
+    for other in snapshot.pods:
+        if other.finished or other.uid == pod.uid:
+            continue
+        affinity = (other.spec.get("affinity") or {}).get("podAntiAffinity") or {}
+        for term in affinity.get("requiredDuringSchedulingIgnoredDuringExecution") or ():
+            domain = labels[other.node].get(term["topologyKey"])
+            together = domain is not None and domain == node.labels.get(term["topologyKey"])
+            if together and _selects(term, other, pod):
+                return f"the anti-affinity of {other.full_name} keeps it away"
+    return ""
+
+
+def _selects(term: Mapping[str, Any], owner: Pod, pod: Pod) -> bool:
+    # Namespaces selected by label are not known here: they count as selected, to be safe.
+    if "namespaceSelector" not in term:
+        namespaces = term.get("namespaces") or [owner.namespace]
+        if pod.namespace not in namespaces:
+            return False
+    return selectors.from_object(term.get("labelSelector")).matches(pod.labels)
+
+
+def _would_preempt(pod: Pod, present: Iterable[Pod]) -> str:
+    """There is room now; should it be taken before the copy comes, the scheduler would push out who
+    ranks lower.
+    """
+    if pod.spec.get("preemptionPolicy") == "Never":
+        return ""
+    for other in present:
+        if not other.finished and other.priority < pod.priority:
+            return f"its copy could push out {other.full_name}, whose priority is lower"
     return ""

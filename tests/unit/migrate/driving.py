@@ -44,7 +44,7 @@ NOW = datetime(2026, 1, 1, tzinfo=UTC)
 MANY_LOOKS = 250
 MANY_WITHOUT_WAITING = 12
 
-Moment = Literal["before the look", "before the write", "between the writes"]
+Moment = Literal["before the look", "before the write", "after the adoption"]
 Fault = Literal["dies before", "dies after", "reply lost", "not done", "done late"]
 MOMENTS: tuple[Moment, ...] = get_args(Moment)
 FAULTS: tuple[Fault, ...] = get_args(Fault)
@@ -64,8 +64,6 @@ class Event:
     moment: Moment = "before the look"
     fault: Fault | None = None
     """Of the write that follows that look, if there is one."""
-    second: bool = False
-    """Of the second of two writes."""
 
 
 @dataclass
@@ -74,8 +72,6 @@ class Drive:
     events: Sequence[Event] = ()
     ticks_after_a_write: int = 0
     """How fast the controllers are compared with us."""
-    adoption_unheard: bool = False
-    """The answer to it is always lost, so that the eviction needs a look of its own."""
     steps: list[Step] = field(default_factory=list)
     outcomes: list[Outcome] = field(default_factory=list)
     looks: int = 0
@@ -151,12 +147,9 @@ class Drive:
                 memory.giving_up = outcome
                 return False
             case CreateCopy() | PatchPod() | Evict() | DeleteCopy():
-                self._write(step, memory, self._fault(second=False))
-                if isinstance(step, PatchPod) and step.then:
-                    if self.adoption_unheard:
-                        raise Refused("no answer")
-                    self._happens("between the writes")
-                    self._write(step.then, memory, self._fault(second=True))
+                self._write(step, memory, self._fault())
+                if is_adoption(step):
+                    self._happens("after the adoption")
                 self._tick(self.ticks_after_a_write)
                 return False
         raise AssertionError(step)
@@ -195,19 +188,17 @@ class Drive:
             if event.look == self.looks and event.moment == moment and event.action:
                 event.action(self.cluster)
 
-    def _fault(self, *, second: bool) -> Fault | None:
-        now = (self.looks, second)
-        return next((each.fault for each in self.events if (each.look, each.second) == now), None)
+    def _fault(self) -> Fault | None:
+        return next((each.fault for each in self.events if each.look == self.looks), None)
 
     def _judge(self, step: Step) -> None:
         cluster = self.cluster
         if isinstance(step, DeleteCopy) and controller_of(dict(step.copy)) in cluster.replica_sets:
             self.wrongs.append("deletes a copy that is a replica by now")
-        if isinstance(step, PatchPod) and step.then and cluster.is_changing:
+        if is_adoption(step) and cluster.is_changing:
             self.wrongs.append("adopts though the Deployment is changing")
-        eviction = step.then if isinstance(step, PatchPod) else step
-        if isinstance(eviction, Evict) and not eviction.dry_run:
-            self._judge_eviction(eviction.pod["metadata"]["uid"])
+        if isinstance(step, Evict) and step.what == "evicts the original":
+            self._judge_eviction(step.pod["metadata"]["uid"])
 
     def _judge_eviction(self, uid: str) -> None:
         cluster = self.cluster
@@ -265,13 +256,17 @@ class _Memory:
         return True
 
 
+def is_adoption(step: Step) -> bool:
+    return isinstance(step, PatchPod) and "adopt" in step.what
+
+
 def carry_out(cluster: ToyCluster, write: Write) -> None:
     match write:
         case CreateCopy(body):
             cluster.create(body)
         case PatchPod(_, pod, change):
             cluster.patch(pod["metadata"]["uid"], change)
-        case Evict(pod, _, dry_run):
+        case Evict(_, pod, _, dry_run):
             cluster.evict(pod["metadata"]["uid"], dry_run=dry_run)
         case DeleteCopy(pod):
             cluster.delete(pod["metadata"]["uid"], pod["metadata"]["resourceVersion"])

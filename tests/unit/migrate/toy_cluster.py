@@ -16,6 +16,12 @@ from rescheduler.model import conditions, names
 
 Object = dict[str, Any]
 
+READY_NODE = {
+    "metadata": {"name": "target"},
+    "spec": {},
+    "status": {"conditions": [{"type": "Ready", "status": "True"}]},
+}
+REVISION = "deployment.kubernetes.io/revision"
 SECONDS_TO_READY = 2
 SECONDS_TO_STOP = 2
 SOURCE, TARGET, ELSEWHERE = "source", "target", "elsewhere"
@@ -54,6 +60,7 @@ class ToyCluster:
     removed_while_ready: list[str] = field(default_factory=list)
     """Pods that a ReplicaSet removed though they were Ready."""
     evicted: list[str] = field(default_factory=list)
+    target: Object | None = field(default_factory=lambda: _clone(READY_NODE))
     made: int = 0
 
     def __post_init__(self) -> None:
@@ -103,6 +110,8 @@ class ToyCluster:
             budgets=tuple(_clone(self.budgets).values()),
             network_policies=(),
             replica_sets=tuple(replica_sets.values()),
+            neighbours=tuple(pods.values()),
+            target=_clone(self.target),
         )
 
     @property
@@ -289,6 +298,7 @@ class ToyCluster:
         new = next((each for each in mine if name_of(each) == f"web-{revision}"), None)
         old = [each for each in mine if each is not new]
         if new:
+            self.deployment["metadata"]["annotations"] = _clone(new["metadata"]["annotations"])
             self._set_replicas(new, spec["replicas"])
             if sum(is_ready(pod) for pod in self._controlled(new)) >= spec["replicas"]:
                 for each in old:
@@ -375,7 +385,9 @@ class ToyCluster:
         metadata = {"name": f"web-{revision}", "uid": uid, "namespace": "shop"}
         references = {"ownerReferences": [] if self.bare else owner}
         self.replica_sets[uid] = {
-            "metadata": metadata | references | {"generation": 1, "observed": 0},
+            "metadata": metadata
+            | references
+            | {"generation": 1, "observed": 0, "annotations": {REVISION: revision}},
             "spec": {
                 "replicas": replicas,
                 "selector": {"matchLabels": dict(template["metadata"]["labels"])},

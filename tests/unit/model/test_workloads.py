@@ -29,6 +29,7 @@ def _deployment(
     }
 
 
+REVISION_2 = {"annotations": {"deployment.kubernetes.io/revision": "2"}}
 DELETED = {"deletionTimestamp": "2026-03-01T12:00:00Z"}
 
 
@@ -58,14 +59,14 @@ def test_a_replica_set(replica_set: dict[str, Any], reason: str) -> None:
         (_deployment(metadata=DELETED), "its Deployment is being deleted"),
         (_deployment(spec={"paused": True}), "its Deployment is paused"),
         (_deployment(observedGeneration=4), "its Deployment has just been changed"),
-        (_deployment(replicas=4), "its Deployment is being rolled out or scaled"),
-        (_deployment(updatedReplicas=1), "its Deployment is being rolled out or scaled"),
+        (_deployment(metadata=REVISION_2), "its Deployment is being rolled out"),
+        (_deployment(replicas=4), ""),
         (_deployment(spec={"replicas": 5}), "its Deployment is being rolled out or scaled"),
         ({"metadata": {"generation": 1}, "spec": {}}, "its Deployment has just been changed"),
     ],
 )
 def test_a_deployment(deployment: dict[str, Any], reason: str) -> None:
-    assert workloads.why_rolling(deployment) == reason
+    assert workloads.why_changed(_replica_set(), deployment) == reason
     assert workloads.why_unsettled(_replica_set(), deployment) == reason
 
 

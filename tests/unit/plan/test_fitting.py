@@ -1,5 +1,6 @@
 """Where a pod may go: taints, node affinity and room."""
 
+from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
 
@@ -8,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rescheduler.model import names
-from rescheduler.model.cluster import Node, Pod
+from rescheduler.model.cluster import Node, Pod, Snapshot
 from rescheduler.plan.fitting import why_it_does_not_fit, why_not_a_target
 
 NODE = Node(
@@ -37,7 +38,13 @@ POD = Pod(
 
 
 def fits(spec: dict[str, Any], node: Node = NODE) -> bool:
-    return why_it_does_not_fit(replace(POD, spec=spec), node, ()) == ""
+    return why_it_does_not_fit(replace(POD, spec=spec), node, holding(node, ())) == ""
+
+
+def holding(node: Node, present: Iterable[Pod]) -> Snapshot:
+    """These pods on the node, each one by itself."""
+    pods = [replace(pod, node=node.name, uid=f"uid-{number}") for number, pod in enumerate(present)]
+    return Snapshot(nodes=(node,), pods=tuple(pods))
 
 
 # ---------------------------------------------------------------------- the node alone
@@ -114,7 +121,9 @@ def test_an_empty_value_equals_a_missing_one() -> None:
 def test_every_taint_must_be_tolerated() -> None:
     node = replace(NODE, taints=(TAINT, {**TAINT, "key": "other"}))
     pod = replace(POD, spec={"tolerations": [{"key": "team", "operator": "Exists"}]})
-    assert why_it_does_not_fit(pod, node, ()) == "it does not tolerate the taint other"
+    assert (
+        why_it_does_not_fit(pod, node, holding(node, ())) == "it does not tolerate the taint other"
+    )
 
 
 # ---------------------------------------------------------------------- labels of the node
@@ -216,11 +225,55 @@ def _taking(**changes: Any) -> Pod:  # noqa: ANN401
     ],
 )
 def test_room(requests: dict[str, int], present: list[Pod], reason: str) -> None:
-    assert why_it_does_not_fit(replace(POD, requests=requests), NODE, present) == reason
+    assert (
+        why_it_does_not_fit(replace(POD, requests=requests), NODE, holding(NODE, present)) == reason
+    )
 
 
 @given(st.integers(0, 1200), st.lists(st.integers(0, 400), max_size=2))
 def test_it_fits_exactly_when_the_sum_does(asked: int, taken: list[int]) -> None:
     present = [_taking(requests={"cpu": each, "pods": 1}) for each in taken]
-    reason = why_it_does_not_fit(replace(POD, requests={"cpu": asked}), NODE, present)
+    pod = replace(POD, requests={"cpu": asked})
+    reason = why_it_does_not_fit(pod, NODE, holding(NODE, present))
     assert (reason == "") == (asked == 0 or asked + sum(taken) <= 1000)
+
+
+# ---------------------------------------------------------------------- who is there already
+
+
+def _anti_affinity(**term: Any) -> dict[str, Any]:  # noqa: ANN401
+    selector = {"matchLabels": {"app": "web"}}
+    whole = {"topologyKey": "zone", "labelSelector": selector, **term}
+    required = {"requiredDuringSchedulingIgnoredDuringExecution": [whole]}
+    return {"affinity": {"podAntiAffinity": required}}
+
+
+@pytest.mark.parametrize(
+    ("term", "kept_away"),
+    [
+        ({}, True),
+        ({"topologyKey": "rack"}, False),
+        ({"labelSelector": {"matchLabels": {"app": "db"}}}, False),
+        ({"namespaces": ["other"]}, False),
+        ({"namespaceSelector": {}}, True),
+        ({"labelSelector": None}, False),
+    ],
+    ids=["matches", "no-such-domain", "another-app", "another-namespace", "all-namespaces", "none"],
+)
+def test_the_anti_affinity_of_others(term: dict[str, Any], *, kept_away: bool) -> None:
+    pod = replace(POD, labels={"app": "web"})
+    neighbour = replace(POD, spec=_anti_affinity(**term))
+    reason = why_it_does_not_fit(pod, NODE, holding(NODE, [neighbour]))
+    assert ("keeps it away" in reason) is kept_away
+
+
+@pytest.mark.parametrize(
+    ("priority", "policy", "could"),
+    [(0, None, False), (1, None, True), (1, "Never", False), (-1, None, False)],
+)
+def test_who_could_push_out_another_stays(
+    priority: int, policy: str | None, *, could: bool
+) -> None:
+    pod = replace(POD, priority=priority, spec={"preemptionPolicy": policy})
+    reason = why_it_does_not_fit(pod, NODE, holding(NODE, [POD]))
+    assert ("could push out" in reason) is could

@@ -6,7 +6,7 @@ import pytest
 
 from testbed.api import Object
 from testbed.audit import Audit, Observation, Shortfall, Write, is_usable
-from testbed.builders import budget, deployment, service
+from testbed.builders import budget, deployment, service, workload
 
 BEGAN = 100
 
@@ -111,6 +111,26 @@ def test_a_stateful_set_is_judged_as_well() -> None:
     assert story.audit().replicas_missing() == []
     [found] = story.gone("Pod", "web-0").audit().replicas_missing()
     assert found.what == "StatefulSet web"
+
+
+def test_a_replica_set_without_a_deployment_is_judged_as_well() -> None:
+    manifest = workload("ReplicaSet", "web", replicas=2)
+    story = Story().given(manifest).given(budget("web", maxUnavailable=0)).pods("a", "b").begins()
+    assert story.audit().replicas_missing() == []
+    story.gone("Pod", "a")
+    [found] = story.audit().replicas_missing()
+    assert (found.what, found.had, found.wanted) == ("ReplicaSet web", 1, 2)
+    [violation] = story.audit().budgets_violated()
+    assert (violation.had, violation.wanted) == (1, 2)
+
+
+def test_a_replica_set_of_a_deployment_is_judged_with_it() -> None:
+    """A rollout scales the old one down and the new one up; only the sum is the user's."""
+    owned = workload("ReplicaSet", "web-1", replicas=2)
+    owned["metadata"]["ownerReferences"] = [{"kind": "Deployment", "name": "web"}]
+    story = Story().given(deployment("web", replicas=2)).given(owned).pods("a", "b").begins()
+    [found] = story.gone("Pod", "a").audit().replicas_missing()
+    assert found.what == "Deployment web"
 
 
 def test_what_happened_before_the_beginning_does_not_count() -> None:

@@ -47,6 +47,10 @@ class View:
     network_policies: tuple[Object, ...]
     replica_sets: tuple[Object, ...]
     """All of the namespace."""
+    neighbours: tuple[Object, ...]
+    """All pods of the namespace."""
+    target: Object | None
+    """The node."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -22,6 +22,7 @@ class Reason(StrEnum):
     COPY_LOST = "CopyLost"
     COPY_CHANGED = "CopyChanged"
     ORIGINAL_GONE = "OriginalGone"
+    TARGET_LOST = "TargetLost"
     WORKLOAD_GONE = "WorkloadGone"
     WORKLOAD_CHANGED = "WorkloadChanged"
     REFUSED = "Refused"

@@ -30,6 +30,18 @@ def of_network_policies(policies: Iterable[Object]) -> list[Selector]:
     return found
 
 
+def of_pods(pods: Iterable[Object]) -> list[Selector]:
+    """What pods ask of the company they keep: affinity, anti-affinity, topology spread."""
+    found = []
+    for pod in pods:
+        affinity = pod["spec"].get("affinity") or {}
+        for kind in ("podAffinity", "podAntiAffinity"):
+            for terms in (affinity.get(kind) or {}).values():
+                found += [each.get("podAffinityTerm") or each for each in terms or ()]
+        found += pod["spec"].get("topologySpreadConstraints") or ()
+    return [_read(each.get("labelSelector")) for each in found]
+
+
 def matching(holders: Iterable[Object], labels: Mapping[str, str]) -> list[str]:
     """Names of the budgets or ReplicaSets whose `spec.selector` matches these labels."""
     return [

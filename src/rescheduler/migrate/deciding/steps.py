@@ -14,21 +14,20 @@ class CreateCopy:
 
 
 @dataclass(frozen=True, slots=True)
-class Evict:
-    pod: Object
-    grace_seconds: int
-    dry_run: bool
-    """Only ask whether it would be allowed."""
-
-
-@dataclass(frozen=True, slots=True)
 class PatchPod:
     what: str
     pod: Object
     change: Mapping[str, Any]
     """To its metadata."""
-    then: Evict | None = None
-    """Right behind it, before anyone else acts on the change."""
+
+
+@dataclass(frozen=True, slots=True)
+class Evict:
+    what: str
+    pod: Object
+    grace_seconds: int
+    dry_run: bool = False
+    """Only ask whether it would be allowed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,12 +61,8 @@ def describe(step: Step) -> str:
     match step:
         case CreateCopy():
             return "creates the copy"
-        case PatchPod(what):
+        case PatchPod(what) | Evict(what):
             return what
-        case Evict(dry_run=True):
-            return "asks whether the original may be evicted"
-        case Evict():
-            return "evicts the original"
         case DeleteCopy():
             return "deletes the copy"
         case Wait():

@@ -3,11 +3,13 @@
 Ready on the target before the old pod goes. The order was tried on a real control plane:
 
     create the copy, unseen by the ReplicaSet -> wait until it serves -> ask for the eviction (dry
-    run) -> mark the original as first to go -> let the ReplicaSet adopt the copy -> evict it
+    run) -> mark the original as first to go -> let the ReplicaSet adopt the copy, and remove the
+    original -> evict the original, should the ReplicaSet not have done so
 
 What is to be done next, the cluster alone tells; a process remembers only how long it has waited.
-So one that dies anywhere is followed by one that looks and goes on. Until the adoption, undoing is deleting the copy; after it
-the ReplicaSet itself restores the right number of pods, whatever happens to us.
+So one that dies anywhere is followed by one that looks and goes on. Until the adoption, undoing is
+removing the copy; after it the ReplicaSet itself keeps the number of pods right, whatever happens
+to us.
 """
 
 from collections.abc import Mapping
@@ -122,6 +124,8 @@ def _why_not_now(view: View, original: Object, replica_set: Object) -> str:
 def _why_never(intent: Intent, view: View, original: Object, body: Object) -> str:
     if intent.source == intent.target:
         return "source and target are the same node"
+    if any(_cost(pod) == names.LOWEST_DELETION_COST for pod in _siblings(view, original)):
+        return "a sibling has the lowest deletion cost there is: it would be removed instead"
     if body["spec"].get("nodeName"):
         return "its template names a node, past the scheduler"
     if view.deployment and workloads.recreates(view.deployment):
@@ -139,6 +143,7 @@ def _withheld_label(view: View, original: Object, replica_set: Object) -> str | 
         *selecting.of_services(view.services),
         *selecting.of_budgets(view.budgets),
         *selecting.of_network_policies(view.network_policies),
+        *selecting.of_pods(view.neighbours),
     ]
     return copies.withheld_label(replica_set, labels(original), selecting_by)
 
@@ -150,11 +155,11 @@ def _prepare(
     intent: Intent, view: View, copy: Object, progress: Progress, limits: Migration
 ) -> Step:
     original, replica_set = view.original, view.replica_set
-    if replica_set is None or is_terminating(replica_set):
+    if replica_set is None:
         return _give_up(Reason.WORKLOAD_GONE, "its ReplicaSet is gone")
     if original is None or is_terminating(original):
-        return _give_up(Reason.ORIGINAL_GONE, "the pod left by another hand")
-    if hopeless := _why_hopeless(intent, view, original, copy):
+        return _stand_in(view, replica_set, copy)
+    if hopeless := _why_hopeless(intent, view, original, replica_set, copy):
         return hopeless
     late = progress.running_seconds > _time_to_serve(replica_set, limits)
     if waiting := _why_not_serving(view, original, replica_set, copy, progress, limits):
@@ -165,7 +170,7 @@ def _prepare(
         return _give_up(Reason.TIMED_OUT, "the API server did not let us hand over")
     if not progress.budget_allows:
         return _ask_budget(original, progress, limits)
-    return _hand_over(original, replica_set, copy, limits)
+    return _hand_over(original, replica_set, copy)
 
 
 def _ask_budget(original: Object, progress: Progress, limits: Migration) -> Step:
@@ -173,28 +178,46 @@ def _ask_budget(original: Object, progress: Progress, limits: Migration) -> Step
         return _give_up(
             Reason.BUDGET_REFUSED, "a PodDisruptionBudget allows no eviction of the pod"
         )
-    return Evict(original, _grace(original, limits), dry_run=True)
+    what = "asks whether the original may be evicted"
+    return Evict(what, original, _grace(original, limits), dry_run=True)
 
 
-def _hand_over(original: Object, replica_set: Object, copy: Object, limits: Migration) -> Step:
-    if not _is_marked(original):
+def _hand_over(original: Object, replica_set: Object, copy: Object) -> Step:
+    if _cost(original) != names.LOWEST_DELETION_COST or not _is_marked(original):
         return PatchPod("marks the original as first to go", original, _mark(original))
+    return _let_adopt("lets the ReplicaSet adopt the copy", replica_set, copy)
+
+
+def _stand_in(view: View, replica_set: Object, copy: Object) -> Step:
+    """The original left by another hand, maybe a drain that our copy had made lawful: a copy that
+    serves takes its place, for without it there would be one too few.
+    """
+    changed = workloads.why_changed(replica_set, view.deployment)
+    if conditions.holds(copy, "Ready") and not is_terminating(copy) and not changed:
+        what = "lets the ReplicaSet adopt the copy in place of the lost original"
+        return _let_adopt(what, replica_set, copy)
+    return _give_up(Reason.ORIGINAL_GONE, "the pod left by another hand")
+
+
+def _let_adopt(what: str, replica_set: Object, copy: Object) -> Step:
+    missing = copies.missing_labels(replica_set, copy)
     # Only if the copy is still just as it was judged.
-    labels = copies.missing_labels(replica_set, copy)
-    change = {"labels": labels, "resourceVersion": copy["metadata"]["resourceVersion"]}
-    # The ReplicaSet would remove the original too, but without asking its budget.
-    eviction = Evict(original, _grace(original, limits), dry_run=False)
-    return PatchPod("lets the ReplicaSet adopt the copy", copy, change, then=eviction)
+    version = copy["metadata"]["resourceVersion"]
+    return PatchPod(what, copy, {"labels": missing, "resourceVersion": version})
 
 
-def _why_hopeless(intent: Intent, view: View, original: Object, copy: Object) -> GiveUp | None:
+def _why_hopeless(
+    intent: Intent, view: View, original: Object, replica_set: Object, copy: Object
+) -> GiveUp | None:
     """What no waiting can mend: the user acted, or the copy failed."""
+    if changed := workloads.why_changed(replica_set, view.deployment):
+        return _give_up(Reason.WORKLOAD_CHANGED, changed)
     if not _is_replica(original, view):
         return _give_up(Reason.ORIGINAL_GONE, "the pod failed or was taken out of its ReplicaSet")
-    if view.deployment and (rolling := workloads.why_rolling(view.deployment)):
-        return _give_up(Reason.WORKLOAD_CHANGED, rolling)
     if is_terminating(copy):
         return _give_up(Reason.COPY_LOST, "someone deleted the copy")
+    if lost := _why_target_is_lost(intent, view):
+        return _give_up(Reason.TARGET_LOST, lost)
     if pins.target(copy["spec"]) != intent.target:
         return _give_up(Reason.COPY_CHANGED, "an admission webhook changed where the copy may run")
     if (node := copy["spec"].get("nodeName", intent.target)) != intent.target:
@@ -202,6 +225,16 @@ def _why_hopeless(intent: Intent, view: View, original: Object, copy: Object) ->
     if failure := _why_failed(copy):
         return _give_up(Reason.COPY_FAILED, failure)
     return None
+
+
+def _why_target_is_lost(intent: Intent, view: View) -> str:
+    if view.target is None:
+        return f"{intent.target} is gone"
+    if not conditions.holds(view.target, "Ready"):
+        return f"{intent.target} is not Ready"
+    if (view.target.get("spec") or {}).get("unschedulable"):
+        return f"{intent.target} is cordoned"
+    return ""
 
 
 def _why_failed(copy: Object) -> str:
@@ -282,7 +315,7 @@ def _finish(
         del others[intent.uid]
         wanted = replica_set["spec"].get("replicas", 1)
         if sum(conditions.holds(pod, "Ready") for pod in others.values()) >= wanted:
-            return Evict(original, _grace(original, limits), dry_run=False)
+            return Evict("evicts the original", original, _grace(original, limits))
         if len(others) >= wanted:
             if progress.running_seconds <= _patience(original, replica_set, limits):
                 return Wait("another replica is not Ready")
@@ -322,7 +355,26 @@ def _take_back(view: View, outcome: Outcome, progress: Progress, limits: Migrati
             return Wait("the copy is terminating")
         # A finalizer or a dead node holds it. It is on its way out and counts nowhere.
         return End(replace(outcome, message=f"{outcome.message}; the copy is still terminating"))
+    if conditions.holds(view.copy, "Ready"):
+        return _remove_serving_copy(view, view.copy, progress, limits)
     return DeleteCopy(view.copy)
+
+
+def _remove_serving_copy(view: View, copy: Object, progress: Progress, limits: Migration) -> Step:
+    """A copy that serves counts for budgets, and others may have been evicted on its account. So it
+    goes by eviction, when the budget says that it may.
+    """
+    replica_set = view.replica_set
+    if replica_set is None or workloads.why_changed(replica_set, view.deployment):
+        return DeleteCopy(copy)
+    if len(selecting.matching(view.budgets, labels(copy))) > 1:
+        return DeleteCopy(copy)  # nobody can evict anything here, so nobody has
+    if progress.budget_refused_seconds <= limits.budget_timeout_seconds:
+        return Evict("evicts the copy", copy, _grace(copy, limits))
+    ready = sum(_is_active(pod) and conditions.holds(pod, "Ready") for pod in view.pods)
+    if ready >= replica_set["spec"].get("replicas", 1):
+        return DeleteCopy(copy)  # the budget asks for more than the workload has, copy or not
+    return End(Outcome(moved=False, reason=Reason.NOT_FINISHED, message=_GO_ON))
 
 
 def _stands_in(view: View, copy: Object) -> bool:
@@ -341,16 +393,21 @@ def _stands_in(view: View, copy: Object) -> bool:
 
 
 def _mark(original: Object) -> Mapping[str, Any]:
-    before = annotations(original).get(names.DELETION_COST, "")
+    before = _cost(original)
+    if before == names.LOWEST_DELETION_COST:
+        before = annotations(original).get(names.PREVIOUS_DELETION_COST, before)
     mark = {names.DELETION_COST: names.LOWEST_DELETION_COST, names.PREVIOUS_DELETION_COST: before}
     # With its version, so that a request which arrives late cannot mark it a second time.
     return {"annotations": mark, "resourceVersion": original["metadata"]["resourceVersion"]}
 
 
 def unmark(marked: Mapping[str, str]) -> Mapping[str, Any]:
-    """The change that gives a marked pod the deletion cost that its user had set, or none."""
-    before = marked[names.PREVIOUS_DELETION_COST] or None
-    return {"annotations": {names.DELETION_COST: before, names.PREVIOUS_DELETION_COST: None}}
+    """The change that takes our mark off, and gives back the deletion cost of the user."""
+    change: dict[str, str | None] = {names.PREVIOUS_DELETION_COST: None}
+    # Another cost is one that the user has set since, and stays.
+    if marked.get(names.DELETION_COST) == names.LOWEST_DELETION_COST:
+        change[names.DELETION_COST] = marked[names.PREVIOUS_DELETION_COST] or None
+    return {"annotations": change}
 
 
 def _take_off_the_mark(original: Object) -> Step:
@@ -360,6 +417,15 @@ def _take_off_the_mark(original: Object) -> Step:
 
 def _is_marked(original: Object) -> bool:
     return names.PREVIOUS_DELETION_COST in annotations(original)
+
+
+def _cost(pod: Object) -> str:
+    return annotations(pod).get(names.DELETION_COST, "")
+
+
+def _siblings(view: View, original: Object) -> list[Object]:
+    uid = original["metadata"]["uid"]
+    return [pod for pod in view.pods if _is_active(pod) and pod["metadata"]["uid"] != uid]
 
 
 def _is_active(pod: Object) -> bool:

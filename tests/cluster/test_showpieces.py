@@ -1,0 +1,35 @@
+"""`make demo` and `make bench`: what people run first must not be broken."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+PATIENCE_SECONDS = 170
+
+
+def run(*arguments: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", *arguments]
+    return subprocess.run(
+        command, cwd=ROOT, capture_output=True, text=True, timeout=PATIENCE_SECONDS, check=False
+    )
+
+
+def test_the_demo_shows_that_nobody_noticed() -> None:
+    shown = run("testbed", "demo")
+    assert shown.returncode == 0, shown
+    for question in (
+        "ready replicas ever below spec",
+        "fewer ready endpoints than before",
+        "budget violated",
+        "user objects changed",
+    ):
+        assert f"{question}: no" in shown.stdout
+    assert "pods made and removed: 1 and 1" in shown.stdout
+
+
+def test_the_bench_prints_its_figures() -> None:
+    shown = run("bench")
+    assert shown.returncode == 0, shown
+    assert "one pod moved, planned to ended" in shown.stdout
+    assert "limit 512 MB" in shown.stdout

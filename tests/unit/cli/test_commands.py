@@ -1,0 +1,128 @@
+"""The command line without a cluster: what it prints, and its exit status."""
+
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+import pytest
+import yaml
+
+from rescheduler import __version__, cli
+
+GOOD = """
+apiVersion: rescheduler.io/v1alpha1
+kind: ReschedulerConfiguration
+imbalanceThreshold: 33
+"""
+BAD = """
+apiVersion: rescheduler.io/v1alpha1
+kind: ReschedulerConfiguration
+imbalanceTreshold: 33
+maxReschedulePods: many
+"""
+
+
+@dataclass(frozen=True)
+class Ended:
+    code: object
+    out: str
+    err: str
+
+
+class Command(Protocol):
+    def __call__(self, *arguments: str) -> Ended: ...
+
+
+@pytest.fixture
+def rescheduler(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Command:
+    # Wide and plain, or messages are broken into lines where the terminal ends.
+    for name, value in (("COLUMNS", "200"), ("NO_COLOR", "1"), ("TERM", "dumb")):
+        monkeypatch.setenv(name, value)
+
+    def run(*arguments: str) -> Ended:
+        monkeypatch.setattr(sys, "argv", ["rescheduler", *arguments])
+        with pytest.raises(SystemExit) as ended:
+            cli.main()
+        said = capsys.readouterr()
+        return Ended(ended.value.code, said.out, said.err)
+
+    return run
+
+
+@pytest.fixture
+def good(tmp_path: Path) -> str:
+    path = tmp_path / "good.yaml"
+    path.write_text(GOOD)
+    return str(path)
+
+
+@pytest.fixture
+def bad(tmp_path: Path) -> str:
+    path = tmp_path / "bad.yaml"
+    path.write_text(BAD)
+    return str(path)
+
+
+def test_version(rescheduler: Command) -> None:
+    ended = rescheduler("version")
+    assert (ended.code, ended.out, ended.err) == (0, f"rescheduler {__version__}\n", "")
+
+
+def test_without_a_command_it_says_which_there_are(rescheduler: Command) -> None:
+    ended = rescheduler()
+    assert ended.code == 2
+    for command in ("run", "validate", "version"):
+        assert command in ended.out + ended.err
+
+
+def test_validate_prints_what_is_in_force(rescheduler: Command, good: str) -> None:
+    ended = rescheduler("validate", "--config", good)
+    assert (ended.code, ended.err) == (0, "")
+    effective = yaml.safe_load(ended.out)
+    assert effective["imbalanceThreshold"] == 33
+    assert effective["maxReschedulePods"] == 10
+
+
+def test_what_validate_prints_is_valid(rescheduler: Command, good: str, tmp_path: Path) -> None:
+    printed = rescheduler("validate", "--config", good).out
+    again = tmp_path / "again.yaml"
+    again.write_text(printed)
+    assert rescheduler("validate", "--config", str(again)).out == printed
+
+
+def test_validate_names_every_mistake(rescheduler: Command, bad: str) -> None:
+    ended = rescheduler("validate", "--config", bad)
+    assert (ended.code, ended.out) == (1, "")
+    assert ended.err.startswith("error: ")
+    assert 'imbalanceTreshold: unknown field; did you mean "imbalanceThreshold"?' in ended.err
+    assert "maxReschedulePods:" in ended.err
+    assert "Traceback" not in ended.err
+
+
+@pytest.mark.parametrize("command", [("validate",), ("run", "--once")])
+def test_a_file_that_is_not_there_is_named(rescheduler: Command, command: tuple[str, ...]) -> None:
+    ended = rescheduler(*command, "--config", "/nowhere/config.yaml")
+    assert ended.code == 1
+    assert ended.err.startswith("error: ")
+    assert "/nowhere/config.yaml" in ended.err
+
+
+def test_run_goes_no_further_with_a_bad_configuration(rescheduler: Command, bad: str) -> None:
+    ended = rescheduler("run", "--once", "--config", bad, "--kubeconfig", "/nowhere/kubeconfig")
+    assert ended.code == 1
+    assert "imbalanceTreshold" in ended.err
+    assert "/nowhere/kubeconfig" not in ended.err
+
+
+def test_run_without_once_says_what_to_add(rescheduler: Command, good: str) -> None:
+    ended = rescheduler("run", "--config", good)
+    assert ended.code == 2
+    assert "--once" in ended.err
+
+
+def test_an_unknown_log_format_is_refused(rescheduler: Command, good: str) -> None:
+    ended = rescheduler("run", "--once", "--config", good, "--log-format", "xml")
+    assert ended.code == 2
+    for word in ("xml", "text", "json"):
+        assert word in ended.err
