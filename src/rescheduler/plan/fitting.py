@@ -118,16 +118,26 @@ def _room(pod: Pod, node: Node, present: Iterable[Pod]) -> str:
 def _kept_away(pod: Pod, node: Node, snapshot: Snapshot) -> str:
     """Required anti-affinity works both ways, and the scheduler pushes out whoever ranks lower."""
     labels = {each.name: each.labels for each in snapshot.nodes}
-    for other in snapshot.pods:
-        if other.finished or other.uid == pod.uid:
-            continue
-        affinity = (other.spec.get("affinity") or {}).get("podAntiAffinity") or {}
-        for term in affinity.get("requiredDuringSchedulingIgnoredDuringExecution") or ():
-            domain = labels[other.node].get(term["topologyKey"])
-            together = domain is not None and domain == node.labels.get(term["topologyKey"])
-            if together and _selects(term, other, pod):
-                return f"the anti-affinity of {other.full_name} keeps it away"
-    return ""
+
+    def keeps_away(other: Pod, term: Mapping[str, Any]) -> bool:
+        domain = labels[other.node].get(term["topologyKey"])
+        together = domain is not None and domain == node.labels.get(term["topologyKey"])
+        return together and _selects(term, other, pod)
+
+    found = [
+        other.full_name
+        for other in snapshot.pods
+        if not other.finished
+        and other.uid != pod.uid
+        and any(keeps_away(other, term) for term in _anti_affinity(other))
+    ]
+    # The first by name: the same snapshot gives the same words, in whatever order it was sent.
+    return f"the anti-affinity of {min(found)} keeps it away" if found else ""
+
+
+def _anti_affinity(pod: Pod) -> Iterable[Mapping[str, Any]]:
+    affinity = (pod.spec.get("affinity") or {}).get("podAntiAffinity") or {}
+    return affinity.get("requiredDuringSchedulingIgnoredDuringExecution") or ()
 
 
 def _selects(term: Mapping[str, Any], owner: Pod, pod: Pod) -> bool:
@@ -145,7 +155,7 @@ def _would_preempt(pod: Pod, present: Iterable[Pod]) -> str:
     """
     if pod.spec.get("preemptionPolicy") == "Never":
         return ""
-    for other in present:
-        if not other.finished and other.priority < pod.priority:
-            return f"its copy could push out {other.full_name}, whose priority is lower"
-    return ""
+    lower = [
+        other.full_name for other in present if not other.finished and other.priority < pod.priority
+    ]
+    return f"its copy could push out {min(lower)}, whose priority is lower" if lower else ""
