@@ -110,6 +110,21 @@ class Audit:
                     found[f"{seen.kind} {before['metadata']['name']}: {change}"] = None
         return list(found)
 
+    def touched_pods(self) -> list[str]:
+        """Pods that were there all the time, and whose labels, annotations or owners changed."""
+        first: dict[str, Object] = {}
+        last: dict[str, Object | None] = {}
+        for seen in self.history:
+            if seen.kind == "Pod":
+                last[seen.uid] = seen.object
+                if seen.version <= self.began and seen.object is not None:
+                    first[seen.uid] = seen.object
+        return [
+            before["metadata"]["name"]
+            for uid, before in first.items()
+            if (after := last[uid]) is not None and _marks(before) != _marks(after)
+        ]
+
     def permissions_used(self) -> set[str]:
         return {write.permission for write in self.requests}
 
@@ -224,14 +239,24 @@ def _healthy_and_desired(state: State) -> dict[str, tuple[int, int]]:
 
 
 def _ready_endpoints(state: State) -> dict[str, int]:
-    ready: dict[str, set[str]] = {}
-    for piece in state.all("EndpointSlice"):
-        service = piece["metadata"]["labels"].get("kubernetes.io/service-name", "")
-        known = ready.setdefault(f"Service {service}", set())
-        for endpoint in piece.get("endpoints") or ():
-            if endpoint["conditions"].get("ready"):
-                known.add(endpoint["targetRef"]["uid"])
-    return {service: len(pods) for service, pods in ready.items()}
+    slices = state.all("EndpointSlice")
+    services = {_service_of(each) for each in slices}
+    return {f"Service {name}": len(ready_endpoints(slices, name)) for name in services}
+
+
+def ready_endpoints(slices: Iterable[Object], service: str) -> set[str]:
+    """UIDs of the pods that the Service sends traffic to."""
+    return {
+        endpoint["targetRef"]["uid"]
+        for piece in slices
+        if _service_of(piece) == service
+        for endpoint in piece.get("endpoints") or ()
+        if endpoint["conditions"].get("ready")
+    }
+
+
+def _service_of(piece: Object) -> str:
+    return str(piece["metadata"]["labels"].get("kubernetes.io/service-name", ""))
 
 
 def _ready_pods(state: State, selector: Object) -> list[Object]:
@@ -269,6 +294,10 @@ def _share(amount: int | str, of: int) -> int:
     if isinstance(amount, int):
         return amount
     return math.ceil(int(amount.removesuffix("%")) * of / 100)
+
+
+def _marks(pod: Object) -> list[Any]:
+    return [pod["metadata"].get(each) for each in ("labels", "annotations", "ownerReferences")]
 
 
 def _differences(before: Object, after: Object | None) -> list[str]:

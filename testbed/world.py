@@ -20,7 +20,7 @@ import yaml
 
 from testbed import builders
 from testbed.api import Api, ApiError, Object, path_of
-from testbed.audit import Audit, is_ready, is_usable
+from testbed.audit import Audit, is_ready, is_usable, ready_endpoints
 from testbed.auditor import Auditor, auditing
 from testbed.faultproxy import FaultProxy
 from testbed.instance import Instance
@@ -306,8 +306,22 @@ class World:
 
     # ------------------------------------------------------------------ audit
 
+    async def _endpoints_have_caught_up(self) -> bool:
+        """Every Service has the Ready pods that it selects as ready endpoints, and no others."""
+        pods = [pod for pod in await self.api.list("Pod", self.name) if is_ready(pod)]
+        slices = await self.api.list("EndpointSlice", self.name)
+        for service in await self.api.list("Service", self.name):
+            wanted = service["spec"]["selector"].items()
+            selected = [pod for pod in pods if wanted <= pod["metadata"]["labels"].items()]
+            uids = {pod["metadata"]["uid"] for pod in selected}
+            if ready_endpoints(slices, service["metadata"]["name"]) != uids:
+                return False
+        return True
+
     @asynccontextmanager
     async def auditor(self) -> AsyncIterator[Auditor]:
+        # Else the audit would begin with fewer endpoints than there should be, and miss their loss.
+        await self.wait("the endpoints have caught up", self._endpoints_have_caught_up)
         async with auditing(self.instance, self.name, self.credential) as auditor:
             yield auditor
 

@@ -1,5 +1,6 @@
 """What must be true after every migration, however it ended."""
 
+from testbed.api import Object
 from testbed.audit import Audit
 from testbed.scenarios import Scene
 
@@ -12,6 +13,10 @@ def assert_nobody_noticed(audit: Audit) -> None:
     assert audit.budgets_violated() == []
     assert audit.changed_objects() == []
     assert [write for write in audit.writes() if not write.guarded] == []
+    assert audit.touched_pods() == []
+    # Others' pods go by eviction, or by the hand of their controller.
+    deleted = [write.name for write in audit.writes() if write.permission == "delete pods"]
+    assert set(deleted) <= set(audit.pods_made())
 
 
 async def assert_exactly_one_moved(world: Scene, audit: Audit, *, app: str, to: str) -> None:
@@ -29,6 +34,7 @@ async def assert_exactly_one_moved(world: Scene, audit: Audit, *, app: str, to: 
     # Just the one owner that any other replica has, and as its controller.
     siblings = [pod for name, pod in pods.items() if name != made]
     for sibling in siblings:
+        assert _what_runs(moved) == _what_runs(sibling)
         assert metadata["ownerReferences"] == sibling["metadata"]["ownerReferences"]
     assert len(metadata["ownerReferences"]) == 1
     assert metadata["ownerReferences"][0]["controller"] is True
@@ -47,3 +53,9 @@ async def assert_no_trace(world: Scene, audit: Audit, *, app: str) -> None:
         marks = {**pod["metadata"]["labels"], **(pod["metadata"].get("annotations") or {})}
         assert not [key for key in marks if key.startswith(HISTORY)]
         assert "controller.kubernetes.io/pod-deletion-cost" not in marks
+
+
+def _what_runs(pod: Object) -> list[tuple[str, str, Object]]:
+    """Less the mounts of the service account, whose names the API server draws by lot."""
+    containers = pod["spec"]["containers"]
+    return [(each["name"], each["image"], each["resources"]) for each in containers]

@@ -409,3 +409,17 @@ def test_a_node_is_usable_when_it_is_ready_and_the_node_controller_says_so(
     }
     assert is_usable(node) is usable
     assert not is_usable({"spec": {}})
+
+
+def test_a_pod_that_is_marked_and_stays_was_touched() -> None:
+    story = web(2, "a", "b")
+    metadata = {"name": "a", "labels": {"app": "web"}, "annotations": {"mark": "left"}}
+    story.given({"kind": "Pod", "metadata": metadata, "status": {}})
+    assert story.audit().touched_pods() == ["a"]
+
+
+def test_a_pod_that_is_marked_and_goes_was_not_touched() -> None:
+    story = web(2, "a", "b")
+    metadata = {"name": "a", "labels": {"app": "web"}, "annotations": {"mark": "left"}}
+    story.given({"kind": "Pod", "metadata": metadata, "status": {}}).gone("Pod", "a").pod("c")
+    assert story.audit().touched_pods() == []
