@@ -10,7 +10,7 @@ import structlog
 
 from rescheduler.kube import PODS, KubeApi, errors
 from rescheduler.migrate.deciding.facts import Intent
-from rescheduler.migrate.deciding.surge import unmark
+from rescheduler.migrate.deciding.marks import unmark
 from rescheduler.model import names
 from rescheduler.model.cluster import Pod
 

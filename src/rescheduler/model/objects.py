@@ -10,6 +10,12 @@ def is_terminating(raw: Object) -> bool:
     return "deletionTimestamp" in raw["metadata"]
 
 
+def is_active(pod: Object) -> bool:
+    """Whether its controller counts it: neither told to end nor ended."""
+    phase = (pod.get("status") or {}).get("phase")
+    return not is_terminating(pod) and phase not in ("Succeeded", "Failed")
+
+
 def owners(raw: Object) -> Iterable[Object]:
     return raw["metadata"].get("ownerReferences") or ()
 

@@ -9,6 +9,7 @@ from typing import Literal, get_args
 
 from rescheduler.config import Migration
 from rescheduler.migrate.deciding.facts import Progress, View
+from rescheduler.migrate.deciding.marks import unmark
 from rescheduler.migrate.deciding.outcomes import Outcome, Reason
 from rescheduler.migrate.deciding.steps import (
     CreateCopy,
@@ -21,7 +22,7 @@ from rescheduler.migrate.deciding.steps import (
     Wait,
     Write,
 )
-from rescheduler.migrate.deciding.surge import next_step, unmark
+from rescheduler.migrate.deciding.surge import next_step
 from tests.unit.migrate.toy_cluster import (
     BudgetRefused,
     Refused,

@@ -12,6 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from rescheduler.migrate.deciding.facts import Progress
+from rescheduler.migrate.deciding.marks import unmark
 from rescheduler.migrate.deciding.outcomes import Reason
 from rescheduler.migrate.deciding.steps import (
     CreateCopy,
@@ -24,7 +25,7 @@ from rescheduler.migrate.deciding.steps import (
     Wait,
     describe,
 )
-from rescheduler.migrate.deciding.surge import next_step, unmark
+from rescheduler.migrate.deciding.surge import next_step
 from rescheduler.model import names
 from tests.unit.migrate.driving import FAULTS, MOMENTS, NOW, SETTINGS, Drive, Event, Fault
 from tests.unit.migrate.toy_cluster import (

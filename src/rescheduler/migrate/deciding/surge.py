@@ -12,17 +12,14 @@ removing the copy; after it the ReplicaSet itself keeps the number of pods right
 to us.
 """
 
-from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
 
 from rescheduler.config import Migration
-from rescheduler.migrate.deciding import copies, selecting
+from rescheduler.migrate.deciding import copies, marks, patience, selecting
 from rescheduler.migrate.deciding.facts import Intent, Progress, View
 from rescheduler.migrate.deciding.outcomes import Outcome, Reason
 from rescheduler.migrate.deciding.steps import (
     CreateCopy,
-    DeleteCopy,
     End,
     Evict,
     GiveUp,
@@ -31,8 +28,9 @@ from rescheduler.migrate.deciding.steps import (
     Wait,
     Write,
 )
+from rescheduler.migrate.deciding.taking_back import GO_ON, complete, take_back
 from rescheduler.model import conditions, names, pins, workloads
-from rescheduler.model.objects import Object, annotations, is_terminating, labels, owners
+from rescheduler.model.objects import Object, is_active, is_terminating, labels
 
 # A kubelet that says so has given up for now; waiting longer would only hold the room.
 _HOPELESS = frozenset(
@@ -48,19 +46,16 @@ _HOPELESS = frozenset(
 )
 
 
-_GO_ON = "it took too long, or the API server refused too often: the next run goes on from here"
-
-
 def next_step(intent: Intent, view: View, progress: Progress, limits: Migration) -> Step:
     step = _decide(intent, view, progress, limits)
     pod = view.original or view.copy
     if not pod or not isinstance(step, Write):
         return step
     # A webhook that is down, a right that was taken away: a write can fail for ever.
-    longest = _patience(pod, view.replica_set, limits) + limits.ready_timeout_seconds
+    longest = patience.to_the_end(pod, view.replica_set, limits) + limits.ready_timeout_seconds
     if progress.running_seconds <= longest:
         return step
-    return End(Outcome(moved=False, reason=Reason.NOT_FINISHED, message=_GO_ON))
+    return End(Outcome(moved=False, reason=Reason.NOT_FINISHED, message=GO_ON))
 
 
 def _decide(intent: Intent, view: View, progress: Progress, limits: Migration) -> Step:
@@ -70,7 +65,7 @@ def _decide(intent: Intent, view: View, progress: Progress, limits: Migration) -
     if copy and replica_set and not copies.missing_labels(replica_set, copy):
         return _finish(intent, view, copy, replica_set, progress, limits)
     if progress.giving_up:
-        return _take_back(view, progress.giving_up, progress, limits)
+        return take_back(view, progress.giving_up, progress, limits)
     if copy is None:
         return _begin(intent, view, progress, limits)
     return _prepare(intent, view, copy, progress, limits)
@@ -81,7 +76,7 @@ def _decide(intent: Intent, view: View, progress: Progress, limits: Migration) -
 
 def _begin(intent: Intent, view: View, progress: Progress, limits: Migration) -> Step:
     # A mark without a copy was left by a process that died; it goes before anything else is done.
-    if progress.created or (view.original and _is_marked(view.original)):
+    if progress.created or (view.original and marks.is_marked(view.original)):
         return _give_up(Reason.COPY_LOST, "someone deleted the copy")
     if view.original is None:
         return _not_now("the pod is gone")
@@ -124,7 +119,7 @@ def _why_not_now(view: View, original: Object, replica_set: Object) -> str:
 def _why_never(intent: Intent, view: View, original: Object, body: Object) -> str:
     if intent.source == intent.target:
         return "source and target are the same node"
-    if any(_cost(pod) == names.LOWEST_DELETION_COST for pod in _siblings(view, original)):
+    if any(marks.cost(pod) == names.LOWEST_DELETION_COST for pod in _siblings(view, original)):
         return "a sibling has the lowest deletion cost there is: it would be removed instead"
     if body["spec"].get("nodeName"):
         return "its template names a node, past the scheduler"
@@ -161,12 +156,12 @@ def _prepare(
         return _stand_in(view, replica_set, copy)
     if hopeless := _why_hopeless(intent, view, original, replica_set, copy):
         return hopeless
-    late = progress.running_seconds > _time_to_serve(replica_set, limits)
+    late = progress.running_seconds > patience.time_to_serve(replica_set, limits)
     if waiting := _why_not_serving(view, original, replica_set, copy, progress, limits):
         return _give_up(Reason.NOT_READY_IN_TIME, waiting) if late else Wait(waiting)
     if waiting := _why_unready(view, replica_set):
         return _give_up(Reason.SIBLING_NOT_READY, waiting) if late else Wait(waiting)
-    if progress.running_seconds > _time_to_hand_over(replica_set, limits):
+    if progress.running_seconds > patience.time_to_hand_over(replica_set, limits):
         return _give_up(Reason.TIMED_OUT, "the API server did not let us hand over")
     if not progress.budget_allows:
         return _ask_budget(original, progress, limits)
@@ -179,12 +174,12 @@ def _ask_budget(original: Object, progress: Progress, limits: Migration) -> Step
             Reason.BUDGET_REFUSED, "a PodDisruptionBudget allows no eviction of the pod"
         )
     what = "asks whether the original may be evicted"
-    return Evict(what, original, _grace(original, limits), dry_run=True)
+    return Evict(what, original, patience.grace(original, limits), dry_run=True)
 
 
 def _hand_over(original: Object, replica_set: Object, copy: Object) -> Step:
-    if _cost(original) != names.LOWEST_DELETION_COST or not _is_marked(original):
-        return PatchPod("marks the original as first to go", original, _mark(original))
+    if marks.cost(original) != names.LOWEST_DELETION_COST or not marks.is_marked(original):
+        return PatchPod("marks the original as first to go", original, marks.mark(original))
     return _let_adopt("lets the ReplicaSet adopt the copy", replica_set, copy)
 
 
@@ -277,7 +272,7 @@ def _why_unready(view: View, replica_set: Object) -> str:
     that one instead of the original.
     """
     wanted = replica_set["spec"].get("replicas", 1)
-    active = [pod for pod in view.pods if _is_active(pod)]
+    active = [pod for pod in view.pods if is_active(pod)]
     if len(active) != wanted:
         return f"its ReplicaSet has {len(active)} of {wanted} pods"
     for pod in active:
@@ -305,162 +300,45 @@ def _finish(
     )
     original = view.original
     if original is None:
-        return _complete(copy, moved)
+        return complete(copy, moved)
     if is_terminating(original):
-        if progress.running_seconds <= _patience(original, replica_set, limits):
+        if progress.running_seconds <= patience.to_the_end(original, replica_set, limits):
             return Wait("the original is terminating")
-        return _complete(copy, replace(moved, message=f"{moved.message}; the original lingers"))
+        return complete(copy, replace(moved, message=f"{moved.message}; the original lingers"))
     if _is_replica(original, view):
-        others = {pod["metadata"]["uid"]: pod for pod in (*view.pods, copy) if _is_active(pod)}
+        others = {pod["metadata"]["uid"]: pod for pod in (*view.pods, copy) if is_active(pod)}
         del others[intent.uid]
         wanted = replica_set["spec"].get("replicas", 1)
         if sum(conditions.holds(pod, "Ready") for pod in others.values()) >= wanted:
-            return Evict("evicts the original", original, _grace(original, limits))
+            return Evict("evicts the original", original, patience.grace(original, limits))
         if len(others) >= wanted:
-            if progress.running_seconds <= _patience(original, replica_set, limits):
+            if progress.running_seconds <= patience.to_the_end(original, replica_set, limits):
                 return Wait("another replica is not Ready")
-            return End(replace(moved, moved=False, reason=Reason.NOT_FINISHED, message=_GO_ON))
+            return End(replace(moved, moved=False, reason=Reason.NOT_FINISHED, message=GO_ON))
         # A sibling turned unready in the very moment of the adoption, and was removed for it.
         message = f"its ReplicaSet kept it and removed another pod for {intent.copy}"
         stays = replace(moved, moved=False, reason=Reason.SIBLING_REMOVED, message=message)
     else:
         # Who takes a pod aside, to look into it, wants it left alone.
         stays = replace(moved, message=f"{moved.message}; the original was taken aside or failed")
-    if _is_marked(original):
-        return _take_off_the_mark(original)
-    return _complete(copy, stays)
-
-
-def _complete(copy: Object, outcome: Outcome) -> Step:
-    if labels(copy).get(names.MIGRATION_STATUS) == names.STATUS_COMPLETED:
-        return End(outcome)
-    change = {"labels": {names.MIGRATION_STATUS: names.STATUS_COMPLETED}}
-    return PatchPod("marks the copy as moved", copy, change)
-
-
-# ---------------------------------------------------------------------- taking back
-
-
-def _take_back(view: View, outcome: Outcome, progress: Progress, limits: Migration) -> Step:
-    # In this order: while the copy exists, a process that dies here is followed by one that looks.
-    if view.original is not None and _is_marked(view.original):
-        return _take_off_the_mark(view.original)
-    if view.copy is None:
-        return End(outcome)
-    if _stands_in(view, view.copy):
-        kept = f"{outcome.message}, but {view.copy['metadata']['name']} lives on in its place"
-        return _complete(view.copy, replace(outcome, moved=True, message=kept))
-    if is_terminating(view.copy):
-        if progress.running_seconds <= _patience(view.copy, view.replica_set, limits):
-            return Wait("the copy is terminating")
-        # A finalizer or a dead node holds it. It is on its way out and counts nowhere.
-        return End(replace(outcome, message=f"{outcome.message}; the copy is still terminating"))
-    if conditions.holds(view.copy, "Ready"):
-        return _remove_serving_copy(view, view.copy, progress, limits)
-    return DeleteCopy(view.copy)
-
-
-def _remove_serving_copy(view: View, copy: Object, progress: Progress, limits: Migration) -> Step:
-    """A copy that serves counts for budgets, and others may have been evicted on its account. So it
-    goes by eviction, when the budget says that it may.
-    """
-    replica_set = view.replica_set
-    if replica_set is None or workloads.why_changed(replica_set, view.deployment):
-        return DeleteCopy(copy)
-    if len(selecting.matching(view.budgets, labels(copy))) > 1:
-        return DeleteCopy(copy)  # nobody can evict anything here, so nobody has
-    if progress.budget_refused_seconds <= limits.budget_timeout_seconds:
-        return Evict("evicts the copy", copy, _grace(copy, limits))
-    ready = sum(_is_active(pod) and conditions.holds(pod, "Ready") for pod in view.pods)
-    if ready >= replica_set["spec"].get("replicas", 1):
-        return DeleteCopy(copy)  # the budget asks for more than the workload has, copy or not
-    return End(Outcome(moved=False, reason=Reason.NOT_FINISHED, message=_GO_ON))
-
-
-def _stands_in(view: View, copy: Object) -> bool:
-    """Whether the copy has a life of its own: the ReplicaSet was deleted without its pods
-    (`--cascade=orphan`), and the original is gone, or another ReplicaSet has taken the copy in.
-    """
-    if view.replica_set or not _is_active(copy):
-        return False
-    owned_by = {each["uid"] for each in owners(copy)}
-    if owned_by:
-        return any(each["metadata"]["uid"] in owned_by for each in view.replica_sets)
-    return view.original is None or is_terminating(view.original)
+    if marks.is_marked(original):
+        return marks.take_off(original)
+    return complete(copy, stays)
 
 
 # ---------------------------------------------------------------------- small questions
 
 
-def _mark(original: Object) -> Mapping[str, Any]:
-    before = _cost(original)
-    if before == names.LOWEST_DELETION_COST:
-        before = annotations(original).get(names.PREVIOUS_DELETION_COST, before)
-    mark = {names.DELETION_COST: names.LOWEST_DELETION_COST, names.PREVIOUS_DELETION_COST: before}
-    # With its version, so that a request which arrives late cannot mark it a second time.
-    return {"annotations": mark, "resourceVersion": original["metadata"]["resourceVersion"]}
-
-
-def unmark(marked: Mapping[str, str]) -> Mapping[str, Any]:
-    """The change that takes our mark off, and gives back the deletion cost of the user."""
-    change: dict[str, str | None] = {names.PREVIOUS_DELETION_COST: None}
-    # Another cost is one that the user has set since, and stays.
-    if marked.get(names.DELETION_COST) == names.LOWEST_DELETION_COST:
-        change[names.DELETION_COST] = marked[names.PREVIOUS_DELETION_COST] or None
-    return {"annotations": change}
-
-
-def _take_off_the_mark(original: Object) -> Step:
-    change = unmark(annotations(original))
-    return PatchPod("takes the mark off the original", original, change)
-
-
-def _is_marked(original: Object) -> bool:
-    return names.PREVIOUS_DELETION_COST in annotations(original)
-
-
-def _cost(pod: Object) -> str:
-    return annotations(pod).get(names.DELETION_COST, "")
-
-
 def _siblings(view: View, original: Object) -> list[Object]:
     uid = original["metadata"]["uid"]
-    return [pod for pod in view.pods if _is_active(pod) and pod["metadata"]["uid"] != uid]
-
-
-def _is_active(pod: Object) -> bool:
-    phase = (pod.get("status") or {}).get("phase")
-    return not is_terminating(pod) and phase not in ("Succeeded", "Failed")
+    return [pod for pod in view.pods if is_active(pod) and pod["metadata"]["uid"] != uid]
 
 
 def _is_replica(pod: Object, view: View) -> bool:
     """Whether its ReplicaSet counts it: who relabels a pod takes it out, who fails is replaced."""
     uid, owner = pod["metadata"]["uid"], view.replica_set
-    counted = any(each["metadata"]["uid"] == uid for each in view.pods) and _is_active(pod)
+    counted = any(each["metadata"]["uid"] == uid for each in view.pods) and is_active(pod)
     return counted and owner is not None and not copies.missing_labels(owner, pod)
-
-
-def _grace(pod: Object, limits: Migration) -> int:
-    own: int = pod["spec"].get("terminationGracePeriodSeconds") or 0
-    return max(limits.eviction_grace_period_seconds, own)
-
-
-# Each of these counts from the beginning of the migration.
-
-
-def _time_to_serve(replica_set: Object | None, limits: Migration) -> float:
-    settle: float = (replica_set or {"spec": {}})["spec"].get("minReadySeconds") or 0
-    return limits.ready_timeout_seconds + settle + limits.settle_seconds
-
-
-def _time_to_hand_over(replica_set: Object | None, limits: Migration) -> float:
-    return _time_to_serve(replica_set, limits) + limits.budget_timeout_seconds
-
-
-def _patience(pod: Object, replica_set: Object | None, limits: Migration) -> float:
-    """How long a pod that was told to end, or should be, is waited for."""
-    hand_over = _time_to_hand_over(replica_set, limits)
-    return hand_over + limits.ready_timeout_seconds + _grace(pod, limits)
 
 
 def _not_now(message: str) -> End:
