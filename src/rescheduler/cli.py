@@ -23,8 +23,8 @@ _OK, _FAILED, _INTERRUPTED = 0, 1, 130
 
 
 def main() -> None:
-    # As Ctrl-C: it says what it leaves, and the next run ends it.
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    # As Ctrl-C, which asyncio turns into an orderly end: it says what it leaves to the next run.
+    signal.signal(signal.SIGTERM, lambda *_: signal.raise_signal(signal.SIGINT))
     try:
         app()
     except KeyboardInterrupt:

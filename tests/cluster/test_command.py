@@ -1,9 +1,13 @@
 """`rescheduler run --once` as an operator meets it."""
 
+import signal
+
+import pytest
 import yaml
 
 from testbed.builders import deployment
 from testbed.world import OWNER, World
+from tests.cluster.judging import assert_exactly_one_moved
 from tests.cluster.stage import set_stage
 
 
@@ -87,3 +91,22 @@ async def test_says_in_one_line_that_there_is_no_server(world: World) -> None:
     assert "Traceback" not in run.errors
     assert run.errors.startswith("error: GET /api")
     assert "Cannot connect to host 127.0.0.1:1" in run.errors
+
+
+@pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGINT], ids=["SIGTERM", "SIGINT"])
+async def test_stopped_in_the_middle_it_says_so_and_the_next_run_goes_on(
+    world: World, how: signal.Signals
+) -> None:
+    _, empty = await set_stage(world, 2)
+    await world.afflict_copies(ready_after="2s")
+    async with world.auditor() as auditor:
+        started = await world.start()
+        await world.wait_for_copy("web")
+        started.process.send_signal(how)
+        stopped = await started.finish()
+        second = await world.run(enabledStrategies=[])
+        audit = await world.audit(auditor)
+    assert stopped.code == 130
+    assert stopped.errors == "interrupted; the next run ends what this one left unfinished"
+    assert second.code == 0, second
+    await assert_exactly_one_moved(world, audit, app="web", to=empty)
