@@ -7,6 +7,7 @@ from typing import Literal
 
 import pytest
 
+from testbed.audit import is_ready
 from testbed.builders import budget
 from testbed.faultproxy import (
     Fault,
@@ -16,6 +17,7 @@ from testbed.faultproxy import (
     arrive_late,
     drop_reply,
     drop_request,
+    fail,
     internal_error,
     kill,
     nth_write,
@@ -26,9 +28,12 @@ from testbed.world import World
 from tests.cluster.judging import (
     assert_as_if_nothing_happened,
     assert_exactly_one_moved,
+    assert_no_trace,
     assert_nobody_noticed,
 )
 from tests.cluster.stage import set_stage
+
+ORIGINAL = "scheduler.alpha.kubernetes.io/original-pod-name"
 
 # The writes of a surge, in order. A test below checks that the list is true.
 MOVE = (
@@ -120,6 +125,76 @@ async def test_killed_while_taking_back_the_next_run_takes_back(
     await assert_as_if_nothing_happened(world, audit, app="web")
 
 
+@pytest.mark.parametrize("when", ["before", "after"])
+async def test_killed_while_a_serving_copy_goes_the_next_run_takes_it_back(
+    world: World, when: Literal["before", "after"]
+) -> None:
+    """A sibling turns unready for good: the copy is Ready by then, and goes by eviction."""
+    await set_stage(world, 3)
+    await world.afflict_copies(ready_after="1s")
+    brief = {"readyTimeout": "3s"}
+    async with world.auditor() as auditor:
+        async with world.faults() as proxy:
+            process = await world.start(migration=brief)
+            eviction = Match(verb="create", resource="pods", subresource="eviction", write=True)
+            proxy.on(eviction, kill(process, when=when), times=1)
+            copy = await world.wait_for_copy("web")
+            skip = {copy["metadata"]["name"], copy["metadata"]["annotations"][ORIGINAL]}
+            names = [pod["metadata"]["name"] for pod in await world.pods("web")]
+            await world.set_ready(next(name for name in names if name not in skip), ready=False)
+            first = await process.finish()
+        await world.run(migration=brief, enabledStrategies=[])
+        audit = await world.audit(auditor)
+    assert first.code == -signal.SIGKILL
+    await assert_no_trace(world, audit, app="web")
+    # One is missing by the test's doing, and no other at any time.
+    assert all(each.had == 2 for each in audit.replicas_missing())
+
+
+@pytest.mark.parametrize("when", ["before", "after"])
+async def test_killed_while_the_copy_stands_in_the_next_run_ends_it(
+    world: World, when: Literal["before", "after"]
+) -> None:
+    """A user deletes the original while the copy settles: the copy is adopted in its place."""
+    _, empty = await set_stage(world, 2, budget("web", maxUnavailable=0))
+    async with world.auditor() as auditor:
+        async with world.faults() as proxy:
+            process = await world.start(migration={"settle": "30s"})
+            proxy.on(nth_write(2), kill(process, when=when), times=1)
+            copy = await world.wait_for_copy("web")
+            name = copy["metadata"]["name"]
+            await world.wait("the copy is Ready", lambda: _is_ready(world, name))
+            await world.delete_pod(copy["metadata"]["annotations"][ORIGINAL])
+            first = await process.finish()
+        second = await world.run(enabledStrategies=[])
+        await world.wait("web is complete", lambda: world.is_complete("web"))
+        audit = await world.audit(auditor)
+    assert first.code == -signal.SIGKILL
+    assert second.code == 0, second
+    assert empty in await world.nodes_of("web")
+    assert audit.replicas_missing() == []
+    assert audit.budgets_violated() == []
+
+
+@pytest.mark.parametrize("when", ["before", "after"])
+async def test_killed_while_the_mark_comes_off_the_next_run_ends_it(
+    world: World, when: Literal["before", "after"]
+) -> None:
+    """The adoption is refused, so the mark comes off; the next run is refused nothing."""
+    _, empty = await set_stage(world, 2, budget("web", maxUnavailable=0))
+    async with world.auditor() as auditor:
+        async with world.faults() as proxy:
+            process = await world.start()
+            proxy.on(nth_write(3), fail(403), times=1)
+            proxy.on(nth_write(4), kill(process, when=when), times=1)
+            first = await process.finish()
+        second = await world.run(enabledStrategies=[])
+        audit = await world.audit(auditor)
+    assert first.code == -signal.SIGKILL
+    assert second.code == 0, second
+    await assert_exactly_one_moved(world, audit, app="web", to=empty)
+
+
 async def test_a_mark_without_its_copy_is_taken_off(world: World) -> None:
     """Killed between mark and adoption, and then a user deletes the copy by hand."""
     await set_stage(world, 2)
@@ -169,6 +244,11 @@ async def test_the_api_server_goes_away_and_comes_back(world: World) -> None:
     assert run.code == 0, run
     await assert_exactly_one_moved(world, audit, app="web", to=empty)
     assert_nobody_noticed(audit)
+
+
+async def _is_ready(world: World, pod: str) -> bool:
+    found = await world.find_pod(pod)
+    return found is not None and is_ready(found)
 
 
 async def _is_gone(world: World, pod: str) -> bool:
