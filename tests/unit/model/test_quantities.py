@@ -1,4 +1,6 @@
-"""Kubernetes quantities. The tables were checked against k8s.io/apimachinery v0.36.4."""
+"""Kubernetes quantities. The tables were checked against k8s.io/apimachinery v0.36.4, and random
+ones meet the real API server in tests/cluster/test_quantities.py.
+"""
 
 import math
 from fractions import Fraction
@@ -39,6 +41,13 @@ EXACT = [
     ("1E-3", Fraction(1, 1000)),
     ("1.5e03", 1500),
     ("0e999999999", 0),
+    ("1e-12", Fraction(1, 10**9)),
+    ("1.0000000001", 1 + Fraction(1, 10**9)),
+    ("-1e-12", Fraction(-1, 10**9)),
+    ("0.0000000001Ki", Fraction(103, 10**9)),
+    ("0." + "9" * 9000, 1),
+    ("0" * 9000 + "1", 1),
+    ("-9Ei", -(2**63 - 1)),
 ]
 
 
@@ -86,6 +95,8 @@ def test_a_number_is_taken_as_its_text() -> None:
         ("0.3Gi", 322122547200, 322122548),
         ("1e-999999999", 1, 1),
         ("0", 0, 0),
+        ("-1500m", -1500, -1),
+        ("-1u", 0, 0),
     ],
 )
 def test_rounded_up(text: str, millis: int, units: int) -> None:
