@@ -30,6 +30,11 @@ test-unit: .venv/installed-dev ## Run the tests that need no cluster
 test-cluster: controlplane ## Run the tests on a real control plane
 	$(BIN)/python -m pytest tests/cluster -n 4 --durations=5
 
+.PHONY: test-full
+test-full: test ## Run all tests, and those that CI samples in full
+	EXACT_REQUESTS_PODS=12000 QUANTITIES=1000000 $(BIN)/python -m pytest \
+		tests/cluster/test_exact_requests.py tests/cluster/test_quantities.py
+
 .PHONY: check
 check: .venv/installed-dev ## Format, lint, types, layers
 	$(BIN)/ruff format --check
@@ -50,7 +55,7 @@ cluster-down: .venv/installed-dev ## Stop what cluster-up started; no process an
 	$(BIN)/python -m testbed down
 
 .PHONY: controlplane
-controlplane: .venv/installed-dev ## Build the control plane into the user cache, if its pins changed
+controlplane: .venv/installed-dev ## Build the programs that the tests run on into the user cache, if their pins changed
 	@$(BIN)/python -m testbed build
 
 .PHONY: format

@@ -36,7 +36,7 @@ def up(nodes: int) -> None:
     except BaseException:
         _stop(instance)
         raise
-    version = build.read_pins().kubernetes
+    version = build.read_pins().version
     print(f"Kubernetes {version} with {nodes} nodes is up. Use it with", file=sys.stderr)
     print(f"export KUBECONFIG={instance.admin_kubeconfig}")
     kubectl = programs / "kubectl"
@@ -101,7 +101,7 @@ async def _add_nodes(instance: Instance, count: int) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m testbed", description=__doc__)
     commands = parser.add_subparsers(dest="command", required=True)
-    commands.add_parser("build", help="build the control plane, if its pins changed")
+    commands.add_parser("build", help="build what the tests run on, if its pins changed")
     start = commands.add_parser("up", help="start a control plane that stays")
     start.add_argument("--nodes", type=int, default=50)
     commands.add_parser("down", help="stop it")
@@ -109,7 +109,8 @@ def main() -> None:
     arguments = parser.parse_args()
     try:
         if arguments.command == "build":
-            build.programs()
+            for name in build.FOR_TESTS:
+                build.programs(name)
         elif arguments.command == "up":
             up(arguments.nodes)
         elif arguments.command == "down":

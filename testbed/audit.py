@@ -49,6 +49,7 @@ class Write:
     """One request of the process under test, as the API server logged it."""
 
     verb: str
+    group: str = ""
     resource: str
     subresource: str
     namespace: str
@@ -60,7 +61,8 @@ class Write:
 
     @property
     def permission(self) -> str:
-        return f"{self.verb} {self.resource}" + (f"/{self.subresource}" if self.subresource else "")
+        resource = f"{self.resource}.{self.group}" if self.group else self.resource
+        return f"{self.verb} {resource}" + (f"/{self.subresource}" if self.subresource else "")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -148,6 +148,7 @@ def _request(entry: dict[str, Any]) -> Write:
     plain_create = entry["verb"] == "create" and not target.get("subresource")
     return Write(
         verb=entry["verb"],
+        group=target.get("apiGroup", ""),
         resource=target.get("resource", ""),
         subresource=target.get("subresource", ""),
         namespace=target.get("namespace", ""),

@@ -9,6 +9,7 @@ BEHAVIOUR = "testbed.rescheduler.io/"
 """Prefix of the annotations that `stages.yaml` obeys."""
 MIGRATION = "scheduler.alpha.kubernetes.io/migration-id"
 """The label that every copy of a migration has."""
+METRICS_PATH = "metrics.k8s.io/resource-metrics-path"
 
 
 def behaviour(**what: str) -> dict[str, str]:
@@ -19,10 +20,16 @@ def behaviour(**what: str) -> dict[str, str]:
 def node(name: str, *, cpu: str = "4", memory: str = "16Gi", pods: str = "110") -> Object:
     room = {"cpu": cpu, "memory": memory, "pods": pods, "ephemeral-storage": "100Gi"}
     labels = {"kubernetes.io/hostname": name, "kubernetes.io/os": "linux"}
+    # Where metrics-server and Prometheus find its usage, for all simulated kubelets are one server.
+    annotations = {METRICS_PATH: f"/metrics/nodes/{name}/metrics/resource"}
     return {
         "apiVersion": "v1",
         "kind": "Node",
-        "metadata": {"name": name, "labels": labels | {BEHAVIOUR + "kubelet": "alive"}},
+        "metadata": {
+            "name": name,
+            "labels": labels | {BEHAVIOUR + "kubelet": "alive"},
+            "annotations": annotations,
+        },
         "spec": {},
         "status": {"allocatable": room, "capacity": room},
     }

@@ -9,13 +9,14 @@ import ssl
 import subprocess
 import sys
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
 from testbed import build
-from testbed.supervisor import has_mark, kubeconfig
+from testbed.credentials import kubeconfig
+from testbed.supervisor import ON_DEMAND, has_mark
 
 STOP_SECONDS = 30.0
 SUPERVISOR_ENDED = "the supervisor of the control plane ended unexpectedly"
@@ -34,6 +35,8 @@ class Instance:
     url: str
     tokens: dict[str, str]
     pids: dict[str, int]
+    urls: dict[str, str] = field(default_factory=dict)
+    """Of each program, those that were started on demand among them."""
 
     @classmethod
     def from_json(cls, text: str) -> "Instance":
@@ -70,17 +73,21 @@ class Instance:
 class OwnedInstance:
     """An instance that this process started: its programs can be killed and started again.
 
-    It ends with the `with` block, and at the latest when the owner process ends.
+    It ends with the `with` block, and at the latest when the owner process ends. A bare one has
+    etcd and the API server alone.
     """
 
-    def __init__(self, minor: str = build.DEFAULT_MINOR, owner: int | None = None) -> None:
+    def __init__(
+        self, minor: str = build.DEFAULT_MINOR, owner: int | None = None, *, bare: bool = False
+    ) -> None:
         self._programs = build.programs(minor)
+        self._bare = bare
         self._owner = owner or os.getpid()
         self._process: subprocess.Popen[str] | None = None
         self._instance: Instance | None = None
 
     def __enter__(self) -> Self:
-        self._process = start_supervisor(self._programs, self._owner)
+        self._process = start_supervisor(self._programs, self._owner, bare=self._bare)
         try:
             self._instance = read_answer(self._process)
         except BaseException:
@@ -119,8 +126,15 @@ class OwnedInstance:
     def kill(self, program: str, how: int = signal.SIGKILL) -> None:
         self._tell({"do": "kill", "program": program, "signal": int(how)})
 
-    def start(self, program: str) -> None:
-        self._tell({"do": "start", "program": program})
+    def start(self, program: str, **options: bool) -> None:
+        """Starts what was killed, or metrics-server or Prometheus, which are not there unasked.
+
+        Prometheus takes `tls=True` and `basic_auth=True` (`flags.BASIC_AUTH_USER`).
+        """
+        extra: dict[str, Any] = dict(options)
+        if program in ON_DEMAND:
+            extra["programs"] = str(build.programs(program))
+        self._tell({"do": "start", "program": program, "options": extra})
 
     async def restart(self, program: str) -> None:
         """Kills and starts a program, off the event loop."""
@@ -144,10 +158,14 @@ class OwnedInstance:
         self._instance = read_answer(process)
 
 
-def start_supervisor(programs: Path, owner: int | None) -> subprocess.Popen[str]:
+def start_supervisor(
+    programs: Path, owner: int | None, *, bare: bool = False
+) -> subprocess.Popen[str]:
     command = [sys.executable, "-m", "testbed.supervisor", "--programs", str(programs)]
     if owner is not None:
         command += ["--owner", str(owner)]
+    if bare:
+        command.append("--bare")
     # A session of its own: Ctrl-C in the terminal ends the owner, and through it the supervisor,
     # which then cleans up undisturbed.
     return subprocess.Popen(

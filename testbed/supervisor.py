@@ -6,7 +6,7 @@ kernel kills its children (PR_SET_PDEATHSIG) and the next start removes its fold
 it stays until SIGTERM.
 
 Speaks lines of JSON: one on standard output when ready or failed, then one answer per command
-({"do": "kill"|"start", "program": NAME}) on standard input.
+({"do": "kill"|"start", "program": NAME, ...}) on standard input.
 """
 
 import argparse
@@ -30,12 +30,9 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-import trustme
-import yaml
-from cryptography.hazmat.primitives import serialization
-from cryptography.hazmat.primitives.asymmetric import rsa
+from testbed.credentials import write_credentials
+from testbed.flags import METRICS_API, flags, metrics_objects
 
-HERE = Path(__file__).parent
 FOLDER_PREFIX = "rescheduler-testbed-"
 START_DEADLINE_SECONDS = 120.0
 
@@ -46,22 +43,9 @@ MARK = "testbed.supervisor"
 ATTEMPTS = 3
 PORT_TAKEN = "address already in use"
 
-PORTS = {
-    "etcd": "etcd",
-    "kube-apiserver": "apiserver",
-    "kube-controller-manager": "controller-manager",
-    "kube-scheduler": "scheduler",
-    "kwok": "kwok",
-}
-
-# Fixed tokens would let two instances talk to each other by mistake; these are made per instance.
-USERS = {
-    "admin": ("testbed:admin", "system:masters"),
-    "auditor": ("testbed:auditor", "system:masters"),
-    "kubelets": ("testbed:kubelets", "system:masters"),
-    "controller-manager": ("system:kube-controller-manager", ""),
-    "scheduler": ("system:kube-scheduler", ""),
-}
+SERVERS = ("etcd", "kube-apiserver")
+CLIENTS = ("kube-controller-manager", "kube-scheduler", "kwok")
+ON_DEMAND = ("metrics-server", "prometheus")
 
 
 class StartError(Exception):
@@ -78,9 +62,13 @@ class ControlPlane:
     folder: Path
     owner: int | None
     """A pidfd: readable when the owner has ended."""
+    bare: bool = False
+    """etcd and the API server alone, for a big cluster that nobody is to work on."""
     ports: dict[str, int] = field(default_factory=dict)
     tokens: dict[str, str] = field(default_factory=dict)
     running: dict[str, subprocess.Popen[bytes]] = field(default_factory=dict)
+    options: dict[str, dict[str, Any]] = field(default_factory=dict)
+    """Of the programs that were started on demand, as they were last asked for."""
 
     # ------------------------------------------------------------------ starting
 
@@ -97,17 +85,35 @@ class ControlPlane:
                 return
 
     def _start_all(self) -> None:
-        names = (*PORTS.values(), "etcd-peer")
+        names = (*SERVERS, *CLIENTS, "etcd-peer")
         self.ports = dict(zip(names, _free_ports(len(names)), strict=True))
-        self._write_credentials()
-        for program in ("etcd", "kube-apiserver"):
+        self.tokens = write_credentials(self.folder, self.url)
+        for program in SERVERS:
             self.start_program(program)
-        clients = ("kube-controller-manager", "kube-scheduler", "kwok")
-        for program in clients:
+        if self.bare:
+            return
+        for program in CLIENTS:
             self._launch(program)
-        for program in clients:
+        for program in CLIENTS:
             self._await_program(program)
         self._await("the default service account", self._has_default_service_account)
+
+    def start_on_demand(self, program: str, options: dict[str, Any]) -> None:
+        """One that not every control plane has; at the same address whenever it starts again."""
+        self.options[program] = options
+        if program in self.ports:
+            self.start_program(program)
+            return
+        for last in (*[False] * (ATTEMPTS - 1), True):
+            [self.ports[program]] = _free_ports(1)
+            try:
+                self.start_program(program)
+            except StartError as problem:
+                del self.ports[program]
+                if last or PORT_TAKEN not in str(problem):
+                    raise
+            else:
+                return
 
     def start_program(self, program: str) -> None:
         """Returns when it answers."""
@@ -121,7 +127,9 @@ class ControlPlane:
             raise
 
     def _launch(self, program: str) -> None:
-        command = [str(self.programs / program), *self._flags(program)]
+        options = self.options.get(program, {"bare": self.bare})
+        programs = Path(options.get("programs", self.programs))
+        command = [str(programs / program), *flags(program, self.folder, self.ports, options)]
         with (self.folder / f"{program}.log").open("ab") as log:
             try:
                 self.running[program] = subprocess.Popen(
@@ -136,9 +144,17 @@ class ControlPlane:
 
     def _await_program(self, program: str) -> None:
         if program == "kube-apiserver":
-            self._await(program, lambda: self._get("/readyz") == b"ok")
-        else:
-            self._await(program, lambda: _listens(self.ports[PORTS[program]]))
+            self._await(program, lambda: self._request("/readyz") == b"ok")
+            return
+        self._await(program, lambda: _listens(self.ports[program]))
+        if program == "metrics-server":
+            self._register_metrics_api()
+
+    def _register_metrics_api(self) -> None:
+        for path, manifest in metrics_objects(self.ports["metrics-server"]).items():
+            apply = partial(self._request, f"{path}?fieldManager=testbed&force=true", manifest)
+            self._await(path, apply)
+        self._await("metrics-server's API", lambda: self._request(METRICS_API) is not None)
 
     def kill_program(self, program: str, how: int) -> None:
         """Signals one program; a deadly signal is waited for, so that its port is free again."""
@@ -157,110 +173,13 @@ class ControlPlane:
         self.running.clear()
         shutil.rmtree(self.folder, ignore_errors=True)
 
-    def _flags(self, program: str) -> list[str]:
-        url = f"http://127.0.0.1:{self.ports['etcd']}"
-        peer = f"http://127.0.0.1:{self.ports['etcd-peer']}"
-        file = self.folder.joinpath
-        many = ["--kube-api-qps=500", "--kube-api-burst=1000"]
-        kwok = f"127.0.0.1:{self.ports['kwok']}"
-        flags = {
-            "etcd": [
-                f"--data-dir={file('etcd')}",
-                f"--listen-client-urls={url}",
-                f"--advertise-client-urls={url}",
-                f"--listen-peer-urls={peer}",
-                f"--initial-advertise-peer-urls={peer}",
-                f"--initial-cluster=default={peer}",
-                "--unsafe-no-fsync",
-                "--log-level=error",
-            ],
-            "kube-apiserver": [
-                f"--etcd-servers={url}",
-                "--bind-address=127.0.0.1",
-                f"--secure-port={self.ports['apiserver']}",
-                f"--tls-cert-file={file('serving.crt')}",
-                f"--tls-private-key-file={file('serving.key')}",
-                f"--client-ca-file={file('ca.crt')}",
-                f"--cert-dir={file('certs')}",
-                "--service-account-issuer=https://testbed.rescheduler.io",
-                f"--service-account-key-file={file('service-accounts.key')}",
-                f"--service-account-signing-key-file={file('service-accounts.key')}",
-                f"--token-auth-file={file('tokens.csv')}",
-                "--authorization-mode=RBAC",
-                "--service-cluster-ip-range=10.0.0.0/16",
-                "--allow-privileged=true",
-                f"--audit-policy-file={HERE / 'audit-policy.yaml'}",
-                f"--audit-log-path={file('audit.log')}",
-                # Megabytes; a rotated log would hide the first requests from the auditor.
-                "--audit-log-maxsize=100000",
-            ],
-            "kube-controller-manager": [
-                f"--kubeconfig={file('controller-manager.kubeconfig')}",
-                f"--secure-port={self.ports['controller-manager']}",
-                f"--cert-dir={file('certs')}",
-                f"--service-account-private-key-file={file('service-accounts.key')}",
-                f"--root-ca-file={file('ca.crt')}",
-                "--use-service-account-credentials",
-                "--leader-elect=false",
-                "--node-monitor-period=1s",
-                # Tests share it: the lost nodes of one must not keep those of another from being
-                # tainted. (It still taints none with NoExecute while no node at all is Ready.)
-                "--node-eviction-rate=100",
-                "--unhealthy-zone-threshold=1",
-                *many,
-            ],
-            "kube-scheduler": [
-                f"--kubeconfig={file('scheduler.kubeconfig')}",
-                f"--secure-port={self.ports['scheduler']}",
-                f"--cert-dir={file('certs')}",
-                "--leader-elect=false",
-                *many,
-            ],
-            "kwok": [
-                f"--kubeconfig={file('kubelets.kubeconfig')}",
-                f"--config={HERE / 'stages.yaml'}",
-                "--manage-all-nodes=false",
-                "--manage-nodes-with-label-selector=testbed.rescheduler.io/kubelet=alive",
-                "--node-ip=127.0.0.1",
-                f"--node-port={self.ports['kwok']}",
-                f"--server-address={kwok}",
-                "--node-lease-duration-seconds=40",
-            ],
-        }
-        return flags[program]
-
-    # ------------------------------------------------------------------ credentials
-
-    def _write_credentials(self) -> None:
-        authority = trustme.CA()
-        serving = authority.issue_cert("127.0.0.1", "localhost", "kubernetes.default.svc")
-        self._write("ca.crt", authority.cert_pem.bytes())
-        self._write("serving.crt", b"".join(blob.bytes() for blob in serving.cert_chain_pems))
-        self._write("serving.key", serving.private_key_pem.bytes())
-        key = rsa.generate_private_key(public_exponent=65537, key_size=2048)
-        pem = serialization.Encoding.PEM, serialization.PrivateFormat.TraditionalOpenSSL
-        self._write("service-accounts.key", key.private_bytes(*pem, serialization.NoEncryption()))
-        self.tokens = {name: os.urandom(16).hex() for name in USERS}
-        lines = [
-            f'{self.tokens[name]},{user},{name},"{groups}"'
-            for name, (user, groups) in USERS.items()
-        ]
-        self._write("tokens.csv", "\n".join(lines).encode())
-        for name in USERS:
-            self._write(f"{name}.kubeconfig", kubeconfig(self.url, self.folder, self.tokens[name]))
-
-    def _write(self, name: str, content: bytes) -> None:
-        path = self.folder / name
-        path.touch(mode=0o600)
-        path.write_bytes(content)
-
     # ------------------------------------------------------------------ waiting
 
     @property
     def url(self) -> str:
-        return f"https://127.0.0.1:{self.ports['apiserver']}"
+        return f"https://127.0.0.1:{self.ports['kube-apiserver']}"
 
-    def _await(self, what: str, condition: Callable[[], bool]) -> None:
+    def _await(self, what: str, condition: Callable[[], object]) -> None:
         deadline = time.monotonic() + START_DEADLINE_SECONDS
         while not condition():
             for name, process in self.running.items():
@@ -277,16 +196,23 @@ class ControlPlane:
         return (self.folder / f"{program}.log").read_text(errors="replace")[-1500:]
 
     def _has_default_service_account(self) -> bool:
-        return self._get("/api/v1/namespaces/default/serviceaccounts/default") is not None
+        return self._request("/api/v1/namespaces/default/serviceaccounts/default") is not None
 
-    def _get(self, path: str) -> bytes | None:
+    def _request(self, path: str, apply: dict[str, Any] | None = None) -> bytes | None:
+        """What the API server answers, or None when it does not, or refuses."""
         context = ssl.create_default_context(cafile=str(self.folder / "ca.crt"))
         # No proxies: the developer's own, from the environment, cannot reach our loopback address.
         opener = urllib.request.build_opener(
             urllib.request.ProxyHandler({}), urllib.request.HTTPSHandler(context=context)
         )
+        headers = {"Authorization": f"Bearer {self.tokens['admin']}"}
+        if apply:
+            headers["Content-Type"] = "application/apply-patch+yaml"
         request = urllib.request.Request(  # noqa: S310 - always https, to our own server
-            self.url + path, headers={"Authorization": f"Bearer {self.tokens['admin']}"}
+            self.url + path,
+            headers=headers,
+            method="PATCH" if apply else "GET",
+            data=json.dumps(apply).encode() if apply else None,
         )
         try:
             with opener.open(request, timeout=2) as answer:
@@ -301,20 +227,13 @@ class ControlPlane:
             "url": self.url,
             "tokens": self.tokens,
             "pids": {name: process.pid for name, process in self.running.items()},
+            "urls": {name: self._url_of(name) for name in self.ports},
         }
 
-
-def kubeconfig(url: str, folder: Path, token: str) -> bytes:
-    cluster = {"server": url, "certificate-authority": str(folder / "ca.crt")}
-    document = {
-        "apiVersion": "v1",
-        "kind": "Config",
-        "clusters": [{"name": "testbed", "cluster": cluster}],
-        "users": [{"name": "testbed", "user": {"token": token}}],
-        "contexts": [{"name": "testbed", "context": {"cluster": "testbed", "user": "testbed"}}],
-        "current-context": "testbed",
-    }
-    return yaml.safe_dump(document, sort_keys=False).encode()
+    def _url_of(self, program: str) -> str:
+        plain = program in ("etcd", "etcd-peer", "prometheus")
+        secure = not plain or self.options.get(program, {}).get("tls")
+        return f"{'https' if secure else 'http'}://127.0.0.1:{self.ports[program]}"
 
 
 def _free_ports(count: int) -> list[int]:
@@ -391,6 +310,8 @@ def _obey(plane: ControlPlane, command: dict[str, Any]) -> dict[str, Any]:
     try:
         if command["do"] == "kill":
             plane.kill_program(command["program"], command["signal"])
+        elif command["program"] in ON_DEMAND:
+            plane.start_on_demand(command["program"], command["options"])
         else:
             plane.start_program(command["program"])
     except (StartError, KeyError, OSError) as problem:
@@ -402,6 +323,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--programs", type=Path, required=True)
     parser.add_argument("--owner", type=int, help="pid that this instance belongs to")
+    parser.add_argument("--bare", action="store_true", help="etcd and the API server alone")
     arguments = parser.parse_args()
     # SIGTERM leaves by the same way out as everything else: the finally below.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
@@ -411,7 +333,9 @@ def main() -> None:
         return  # it has ended already
     remove_stale_folders()
     folder = Path(tempfile.mkdtemp(prefix=f"{FOLDER_PREFIX}{os.getpid()}-"))
-    plane = ControlPlane(programs=arguments.programs, folder=folder, owner=owner)
+    plane = ControlPlane(
+        programs=arguments.programs, folder=folder, owner=owner, bare=arguments.bare
+    )
     try:
         _run(plane)
     except (OwnerEnded, BrokenPipeError):

@@ -92,6 +92,39 @@ def expired_event() -> bytes:
     return watch_event("ERROR", _status(410, _TOO_OLD))
 
 
+def error_frame(code: int, message: str, *, cause: str = "") -> bytes:
+    """An ERROR event of a watch in protobuf: see `WatchEvent` and `Status` in upstream's protos."""
+    reason = _REASONS.get(code, "")
+    status = _text(2, "Failure") + _text(3, message) + _text(4, reason)
+    if cause:
+        status += _part(5, _part(4, _text(1, cause)))
+    status += b"\x30" + _varint(code)
+    wrapped = b"k8s\x00" + _part(1, _text(1, "v1") + _text(2, "Status")) + _part(2, status)
+    event = _text(1, "ERROR") + _part(2, _part(1, wrapped))
+    return len(event).to_bytes(4) + event
+
+
+def expired_frame() -> bytes:
+    """As `expired_event`, in protobuf."""
+    return error_frame(410, _TOO_OLD)
+
+
+def _text(number: int, text: str) -> bytes:
+    return _part(number, text.encode())
+
+
+def _part(number: int, content: bytes) -> bytes:
+    return _varint(number << 3 | 2) + _varint(len(content)) + content
+
+
+def _varint(value: int) -> bytes:
+    made = b""
+    while value > 0x7F:  # noqa: PLR2004
+        made += bytes([value & 0x7F | 0x80])
+        value >>= 7
+    return made + bytes([value])
+
+
 def _status(
     code: int,
     message: str,

@@ -30,6 +30,7 @@ _HOP_BY_HOP = frozenset(
 )
 _ADDED_BY_CLIENT = (hdrs.ACCEPT, hdrs.ACCEPT_ENCODING, hdrs.CONTENT_TYPE, hdrs.USER_AGENT)
 _ADDED_BY_SERVER = (hdrs.CONTENT_TYPE, hdrs.DATE, hdrs.SERVER)
+_PROTOBUF_WATCH = "application/vnd.kubernetes.protobuf;stream=watch"
 
 Chunks = AsyncGenerator[bytes, None]
 Edit = Callable[[Chunks], Chunks]
@@ -99,7 +100,10 @@ class Exchange:
         self._edits: list[Edit] = []
 
     def edit_stream(self, edit: Edit) -> None:
-        """Pass the answer's lines (a watch's events) through `edit` on their way to the client."""
+        """Pass the answer's lines (a watch's events) through `edit` on their way to the client.
+
+        The events of a watch in protobuf are frames, each with its length before it.
+        """
         self._edits.append(edit)
 
     async def forward(self) -> None:
@@ -110,7 +114,8 @@ class Exchange:
             await self._begin_reply(answer.status, answer.reason, headers)
             async with contextlib.AsyncExitStack() as stages:
                 chunks = await stages.enter_async_context(contextlib.aclosing(_chunks(answer)))
-                for step in (_lines, *self._edits) if self._edits else ():
+                pieces = _frames if _is_framed(answer) else _lines
+                for step in (pieces, *self._edits) if self._edits else ():
                     chunks = await stages.enter_async_context(contextlib.aclosing(step(chunks)))
                 async for chunk in chunks:
                     await self._send(chunk)
@@ -183,6 +188,21 @@ async def _lines(chunks: Chunks) -> Chunks:
         *whole, rest = (rest + chunk).split(b"\n")
         for line in whole:
             yield line + b"\n"
+    if rest:
+        yield rest
+
+
+def _is_framed(answer: aiohttp.ClientResponse) -> bool:
+    return answer.headers.get(hdrs.CONTENT_TYPE, "") == _PROTOBUF_WATCH
+
+
+async def _frames(chunks: Chunks) -> Chunks:
+    rest = b""
+    async for chunk in chunks:
+        rest += chunk
+        while len(rest) >= 4 and len(rest) >= (size := 4 + int.from_bytes(rest[:4])):  # noqa: PLR2004
+            yield rest[:size]
+            rest = rest[size:]
     if rest:
         yield rest
 

@@ -1,4 +1,4 @@
-"""Faults in the stream of an answer, line by line: in a watch each line is an event.
+"""Faults in the stream of an answer, event by event: a line of JSON, or a frame of protobuf.
 
 They leave the request alone and may be combined; the first rule is nearest to the API server.
 """
@@ -40,12 +40,15 @@ def stall_after(events: int) -> Fault:
 
 
 def inject_event(line: bytes, *, after: int = 0) -> Fault:
-    """Slip an event in behind so many others; `watch_event` and `expired_event` make some."""
+    """Slip an event in behind so many others; `watch_event` and `expired_event` make some.
+
+    It has to be of the watch's format: a line of JSON, or a frame (`expired_frame`) of protobuf.
+    """
 
     def edit(chunks: Chunks, strike: Strike) -> Chunks:
         async def inject() -> bytes:
             strike()
-            return line.rstrip(b"\n") + b"\n"
+            return line.rstrip(b"\n") + b"\n" if line.startswith(b"{") else line
 
         return _with_turn(after, chunks, inject)
 

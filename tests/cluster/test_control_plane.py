@@ -146,7 +146,7 @@ async def test_a_wrong_token_is_refused(instance: Instance) -> None:
 
 
 def test_the_programs_are_of_the_pinned_version(instance: Instance, kubectl: Path) -> None:
-    pinned = build.read_pins().kubernetes
+    pinned = build.read_pins().version
     options = ["--kubeconfig", str(instance.admin_kubeconfig), "--output=json"]
     versions = json.loads(subprocess.check_output([str(kubectl), "version", *options]))
     for side in ("clientVersion", "serverVersion"):

