@@ -36,7 +36,7 @@ class Run:
 class Running(Protocol):
     """A run that was started and may still be going on."""
 
-    async def finish(self) -> Run: ...
+    async def finish(self, within: float = ...) -> Run: ...
 
 
 class Recording(Protocol):

@@ -338,9 +338,9 @@ class Process:
     def kill(self) -> None:
         self.process.kill()
 
-    async def finish(self) -> Run:
+    async def finish(self, within: float = WAIT_SECONDS) -> Run:
         talking = asyncio.create_task(self.process.communicate())
-        ended, _ = await asyncio.wait([talking], timeout=WAIT_SECONDS)
+        ended, _ = await asyncio.wait([talking], timeout=within)
         if not ended:
             self.process.kill()
         out, err = await talking

@@ -12,8 +12,11 @@ Format = Literal["text", "json"]
 _DETAILS = 4
 
 
-def set_up(*, verbosity: int = 2, form: Format = "text") -> None:
+def set_up(*, verbosity: int = 2, form: Format = "text", quiet: bool = False) -> None:
+    """Quiet is for commands that tell people in their own words what they meet."""
     level = logging.DEBUG if verbosity >= _DETAILS else logging.INFO
+    if quiet:
+        level = logging.ERROR
     renderer: structlog.types.Processor
     if form == "json":
         renderer = structlog.processors.JSONRenderer(sort_keys=False)

@@ -11,7 +11,8 @@ import trustme
 import yaml
 
 from rescheduler.errors import ConnectionSettingsError
-from rescheduler.kube import PODS, connect, errors
+from rescheduler.kube import connect, errors
+from rescheduler.wire import PODS
 from testbed.builders import pod
 from testbed.faultproxy import Match, expired_event, gone, inject_event
 from testbed.world import World

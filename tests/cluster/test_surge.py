@@ -226,3 +226,35 @@ async def _another_pod_than_the_original(world: Scene, copy: Object) -> str:
 async def _is_ready(world: Scene, pod: Object) -> bool:
     found = await world.find_pod(pod["metadata"]["name"])
     return found is not None and is_ready(found)
+
+
+async def test_the_same_pod_moves_three_times(world: Scene) -> None:
+    """The pin of each move is taken out before the next is planned, or the first would be the last.
+
+    Each time ballast arrives where the pod is, so that it is better off on the other node.
+    """
+    here, there = await world.add_nodes(2)
+    await world.deploy(_ballast("first", 2), deployment("web", replicas=1), on=here)
+    for number in range(3):
+        if number:
+            await world.deploy(_ballast(f"ballast-{number}", 4), on=here)
+        run = await world.run()
+        assert run.code == 0, run
+        assert f"from {here} to {there}" in run.summary
+        await world.wait("web is complete", lambda: world.is_complete("web"))
+        assert await world.nodes_of("web") == [there]
+        here, there = there, here
+    (moved,) = await world.pods("web")
+    required = moved["spec"]["affinity"]["nodeAffinity"][REQUIRED]
+    [term] = required["nodeSelectorTerms"]
+    assert [field["values"] for field in term["matchFields"]] == [[here]]
+
+
+REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
+
+
+def _ballast(name: str, replicas: int) -> Object:
+    made = deployment(name, replicas=replicas)
+    labels = made["spec"]["template"]["metadata"]["labels"]
+    labels["scheduler.alpha.kubernetes.io/rescheduling"] = "disabled"
+    return made

@@ -22,7 +22,7 @@ LOCKS = {
     "requirements-dev.lock": ("run", "build", "dev"),
 }
 OUR_OWN = {"bench", "rescheduler", "testbed", "tests"}
-DISTRIBUTIONS = {"yaml": "pyyaml"}
+DISTRIBUTIONS = {"google": "protobuf", "yaml": "pyyaml"}
 """By the module that they hold, where that has another name."""
 
 # Needed, though no code of ours imports them.
@@ -33,6 +33,7 @@ TOOLS = {
     "pytest-timeout",
     "pytest-xdist",
     "ruff",
+    "types-protobuf",
     "types-pyyaml",
     "uv",
 }

@@ -18,17 +18,21 @@ from rescheduler.config.configuration import (
     Verbs,
 )
 from rescheduler.config.documents import load, parse, to_document
+from rescheduler.config.usage import BasicAuth, PrometheusSettings, UsageSettings
 from rescheduler.errors import ConfigurationError, Problem
 
 __all__ = [
     "STRATEGIES",
+    "BasicAuth",
     "ClientConnection",
     "Configuration",
     "ConfigurationError",
     "LeaderElection",
     "Migration",
     "Problem",
+    "PrometheusSettings",
     "Scope",
+    "UsageSettings",
     "Verbs",
     "load",
     "parse",

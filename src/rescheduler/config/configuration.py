@@ -21,6 +21,7 @@ from rescheduler.config.kinds import (
 )
 from rescheduler.config.name_lists import Choices, Namespaces
 from rescheduler.config.settings import setting, subsection
+from rescheduler.config.usage import UsageSettings
 from rescheduler.model.selectors import EVERYTHING, NOTHING, Selector
 
 STRATEGIES: Final = ("LoadBalancing", "ResourceOptimization", "NodeMaintenance")
@@ -141,6 +142,7 @@ class Configuration:
     client_connection: ClientConnection = subsection("clientConnection", default=ClientConnection())
     scope: Scope = subsection("scope", default=Scope())
     migration: Migration = subsection("migration", default=Migration())
+    usage: UsageSettings = subsection("usage", default=UsageSettings())
 
     verbs: Verbs = Verbs()
     """From the plugins of a scheduler configuration only. Default: all off."""

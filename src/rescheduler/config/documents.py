@@ -7,6 +7,7 @@ from typing import Final
 
 from rescheduler.config import kube_scheduler, strict_yaml
 from rescheduler.config.configuration import Configuration
+from rescheduler.config.contradictions import refuse_contradictions
 from rescheduler.config.places import Path, Place, quoted, rendered
 from rescheduler.config.settings import build, document_of, section_of
 from rescheduler.config.shapes import Anything, Section
@@ -26,7 +27,9 @@ _OWN_SECTION: Final = Section({**_TYPE_FIELDS, **section_of(Configuration).field
 
 
 def _read_own(root: Place) -> Configuration:
-    return build(Configuration, _OWN_SECTION.read(root) or {})
+    configuration = build(Configuration, _OWN_SECTION.read(root) or {})
+    refuse_contradictions(configuration, [root])
+    return configuration
 
 
 _OWN: Final = _Format("rescheduler.io/v1alpha1", "ReschedulerConfiguration", _read_own)

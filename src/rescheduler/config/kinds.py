@@ -10,6 +10,10 @@ from rescheduler.config.places import Place, quoted
 from rescheduler.model import selectors
 
 _NUMERAL: Final = re.compile(r"[-+]?(0|[1-9][0-9]*)(\.[0-9]*)?")
+_ADDRESS: Final = re.compile(
+    r"https?://([A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\])(:(?P<port>[0-9]{1,5}))?(/[!-~]*)?"
+)
+_LAST_PORT: Final = 65535
 
 T = TypeVar("T")
 
@@ -51,6 +55,37 @@ class Text:
 
 
 @dataclass(frozen=True, slots=True)
+class HttpAddress:
+    """Where a server is, without anything that could be a secret; the empty text: nowhere."""
+
+    def read(self, place: Place) -> str | None:
+        address = place.value
+        if not isinstance(address, str):
+            place.expected('an address such as "http://prometheus.monitoring:9090"')
+            return None
+        if "@" in address:  # The text is not repeated: there may be a password in it.
+            place.refuse(
+                "must not hold a user name or password, which would end up in logs: "
+                "give them as basicAuth.username and basicAuth.passwordFile"
+            )
+            return None
+        if "?" in address or "#" in address:  # Nor here: some put tokens there.
+            place.refuse("must end before the first '?' or '#'")
+            return None
+        found = _ADDRESS.fullmatch(address)
+        if address and (not found or int(found["port"] or 0) > _LAST_PORT):
+            place.refuse(
+                'expected an address such as "http://prometheus.monitoring:9090", with http:// or '
+                f"https:// in front, found {quoted(address)}"
+            )
+            return None
+        return address.rstrip("/")
+
+    def write(self, value: str) -> object:
+        return value
+
+
+@dataclass(frozen=True, slots=True)
 class Percentage:
     """0 to 100, as a number with or without fraction."""
 
@@ -74,8 +109,9 @@ class Percentage:
 
 @dataclass(frozen=True, slots=True)
 class Count:
-    """A whole number from 0 on."""
+    """A whole number."""
 
+    lowest: int = 0
     highest: int = 2**31 - 1  # int32, as the counts of the Kubernetes API
 
     def read(self, place: Place) -> int | None:
@@ -83,8 +119,9 @@ class Count:
         if isinstance(value, bool) or not isinstance(value, int):
             place.expected("a whole number", _no_quotes_hint(value))
             return None
-        if not 0 <= value <= self.highest:
-            place.refuse(f"must be at least 0 and at most {self.highest}, found {value}")
+        if not self.lowest <= value <= self.highest:
+            bounds = f"at least {self.lowest} and at most {self.highest}"
+            place.refuse(f"must be {bounds}, found {value}")
             return None
         return value
 

@@ -10,6 +10,7 @@ from typing import Final
 
 from rescheduler.config.agreement import agreed
 from rescheduler.config.configuration import Configuration, Verbs
+from rescheduler.config.contradictions import refuse_contradictions
 from rescheduler.config.places import Place, quoted
 from rescheduler.config.settings import build, section_of
 from rescheduler.config.shapes import Section
@@ -48,13 +49,18 @@ def read(root: Place) -> Configuration:
     places = list(root.at("profiles").each())
     _check_scheduler_names(places)
     profiles = [profile for place in places if (profile := _our_profile(place))]
-    args = agreed(_ARGS, [profile.args for profile in profiles if profile.args])
-    return build(
+    places_of_args = [profile.args for profile in profiles if profile.args]
+    args = agreed(_ARGS, places_of_args)
+    configuration = build(
         Configuration,
         {**{name: given.get(name) for name in _OF_THE_WHOLE_FILE}, **args},
         verbs=_agreed_verbs(profiles),
         scheduler_names=tuple(_scheduler_name(profile.place) for profile in profiles),
     )
+    # Without arguments of ours all is default, and the defaults do not contradict each other.
+    if places_of_args:
+        refuse_contradictions(configuration, places_of_args)
+    return configuration
 
 
 def _our_profile(place: Place) -> _Profile | None:

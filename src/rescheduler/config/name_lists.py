@@ -1,4 +1,4 @@
-"""Lists of names: namespaces, strategies. Each name is checked, and none may appear twice."""
+"""Names: of namespaces, strategies, sources. Each is checked, and in a list none appears twice."""
 
 import re
 from collections.abc import Callable
@@ -42,6 +42,25 @@ class Choices:
 
     def write(self, value: tuple[str, ...]) -> object:
         return list(value)
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """One of a few known names."""
+
+    known: tuple[str, ...]
+
+    def read(self, place: Place) -> str | None:
+        if not isinstance(place.value, str):
+            place.expected(f"one of {', '.join(self.known)}")
+            return None
+        if place.value not in self.known:
+            place.refuse(f"{quoted(place.value)}: unknown name; {advice(place.value, self.known)}")
+            return None
+        return place.value
+
+    def write(self, value: str) -> object:
+        return value
 
 
 def _namespace_refusal(name: str) -> str:

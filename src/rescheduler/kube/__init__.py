@@ -1,39 +1,13 @@
 """The only door to the API server.
 
-In: requests of the stages, in the vocabulary of `api.KubeApi`. Out: raw JSON objects, and errors
-named by what they mean for the caller. What does not belong here: any opinion about pods.
+In: requests of the stages, in the vocabulary of `api.KubeApi`. Out: raw JSON objects, or views on
+the fields that we read (`wire`), and errors named by what they mean for the caller. What
+does not belong here: any opinion about pods.
 """
 
 from rescheduler.kube import errors
-from rescheduler.kube.api import (
-    DEPLOYMENTS,
-    ENDPOINT_SLICES,
-    NETWORK_POLICIES,
-    NODES,
-    POD_DISRUPTION_BUDGETS,
-    PODS,
-    REPLICA_SETS,
-    SERVICES,
-    Event,
-    KubeApi,
-    Object,
-    Resource,
-)
+from rescheduler.kube.api import Event, KubeApi, Object
 from rescheduler.kube.client import connect
+from rescheduler.kube.following import Manner
 
-__all__ = [
-    "DEPLOYMENTS",
-    "ENDPOINT_SLICES",
-    "NETWORK_POLICIES",
-    "NODES",
-    "PODS",
-    "POD_DISRUPTION_BUDGETS",
-    "REPLICA_SETS",
-    "SERVICES",
-    "Event",
-    "KubeApi",
-    "Object",
-    "Resource",
-    "connect",
-    "errors",
-]
+__all__ = ["Event", "KubeApi", "Manner", "Object", "connect", "errors"]

@@ -1,37 +1,13 @@
 """What the stages may ask of a cluster: of a real API server, and later of an embedded one."""
 
-from collections.abc import AsyncIterator, Mapping
-from dataclasses import dataclass
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping
 from typing import Any, NamedTuple, Protocol
+
+from rescheduler.wire import Batch, Resource
 
 Object = dict[str, Any]
 """A Kubernetes object as the API server sent it. Copies are made from these and never from typed
 models, which drop the fields that a newer server knows and they do not."""
-
-
-@dataclass(frozen=True, slots=True)
-class Resource:
-    group_version: str
-    plural: str
-
-    def path(self, namespace: str | None = None, name: str | None = None) -> str:
-        parts = ["/api" if self.group_version == "v1" else "/apis", self.group_version]
-        if namespace:
-            parts += ["namespaces", namespace]
-        parts.append(self.plural)
-        if name:
-            parts.append(name)
-        return "/".join(parts)
-
-
-NODES = Resource("v1", "nodes")
-PODS = Resource("v1", "pods")
-SERVICES = Resource("v1", "services")
-DEPLOYMENTS = Resource("apps/v1", "deployments")
-REPLICA_SETS = Resource("apps/v1", "replicasets")
-POD_DISRUPTION_BUDGETS = Resource("policy/v1", "poddisruptionbudgets")
-NETWORK_POLICIES = Resource("networking.k8s.io/v1", "networkpolicies")
-ENDPOINT_SLICES = Resource("discovery.k8s.io/v1", "endpointslices")
 
 
 class Event(NamedTuple):
@@ -51,8 +27,26 @@ class KubeApi(Protocol):
         self, resource: Resource, *, namespace: str | None = None, labels: str = ""
     ) -> list[Object]: ...
 
+    def pieces(self, resource: Resource) -> AsyncGenerator[bytes, None]:
+        """A list in JSON as it comes, piece by piece: of kinds that cannot be watched and come
+        without pages, so that all of it may be too much to hold.
+        """
+        ...
+
     def watch(self, resource: Resource, *, namespace: str | None = None) -> AsyncIterator[Event]:
         """Events from now on, until the server ends the stream."""
+        ...
+
+    def follow(
+        self, resource: Resource, *, fields: str = "", since: str = ""
+    ) -> AsyncGenerator[Batch, None]:
+        """First everything there is, then what changes; with `since`, only what changed after it.
+
+        Ends when the server ends the stream in order: the caller resumes at the last version.
+        Raises Expired when it must begin anew, and forget what the unfinished listing said;
+        Unavailable and Throttled when it may resume, or begin anew if it had no version yet;
+        Forbidden, and NotFound when the kind is not served.
+        """
         ...
 
     async def create(self, resource: Resource, namespace: str, body: Object) -> Object: ...

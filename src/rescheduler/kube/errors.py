@@ -4,7 +4,9 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
+from rescheduler import wire
 from rescheduler.errors import ReschedulerError
+from rescheduler.wire import envelopes
 
 
 class KubeError(ReschedulerError):
@@ -37,7 +39,7 @@ class Invalid(KubeError):
 
 
 class Expired(KubeError):
-    """The watched version is no longer kept: list anew."""
+    """The watched version is no longer kept, or the server has not come so far: list anew."""
 
 
 class BudgetRefused(KubeError):
@@ -78,13 +80,27 @@ _BY_STATUS = {
 
 def from_answer(status: int, headers: Mapping[str, str], body: bytes) -> KubeError:
     answer = _status_object(body)
-    message = (
-        str(answer.get("message") or "") or body[:500].decode(errors="replace") or f"HTTP {status}"
-    )
-    retry_after = _seconds(headers.get("Retry-After"))
+    words = body[:500].decode(errors="replace").strip()
+    return _named(status, _seconds(headers.get("Retry-After")), answer, words)
+
+
+def from_event(answer: Mapping[str, Any]) -> KubeError:
+    """From the Status in an ERROR event of a watch."""
+    code = answer.get("code")
+    retry_after = _seconds(str(_details(answer).get("retryAfterSeconds")))
+    return _named(code if isinstance(code, int) else 500, retry_after, answer, "")
+
+
+def _named(
+    status: int, retry_after: float | None, answer: Mapping[str, Any], words: str
+) -> KubeError:
+    message = str(answer.get("message") or "") or words or f"HTTP {status}"
     kind = _BY_REASON.get(str(answer.get("reason"))) or _by_status(status)
-    if kind is Throttled and _caused_by_budget(answer):
+    if kind is Throttled and _caused_by("DisruptionBudget", answer):
         kind = BudgetRefused
+    # Its store may have been restored from a backup, and then it never comes so far.
+    if _caused_by("ResourceVersionTooLarge", answer):
+        kind = Expired
     # The server gives this one no reason and no details; Karpenter compares the words too.
     if "more than one PodDisruptionBudget" in message:
         kind = SeveralBudgets
@@ -98,18 +114,23 @@ def _by_status(status: int) -> type[KubeError]:
 
 
 def _status_object(body: bytes) -> dict[str, Any]:
+    is_protobuf = body.startswith(envelopes.MAGIC)
     try:
-        answer = json.loads(body)
+        answer = wire.status(envelopes.unwrap(body)) if is_protobuf else json.loads(body)
     except (ValueError, RecursionError):
         return {}
     return answer if isinstance(answer, dict) else {}
 
 
-def _caused_by_budget(answer: Mapping[str, Any]) -> bool:
+def _details(answer: Mapping[str, Any]) -> Mapping[str, Any]:
     details = answer.get("details")
-    causes = details.get("causes") if isinstance(details, dict) else None
+    return details if isinstance(details, dict) else {}
+
+
+def _caused_by(reason: str, answer: Mapping[str, Any]) -> bool:
+    causes = _details(answer).get("causes")
     return any(
-        isinstance(cause, dict) and cause.get("reason") == "DisruptionBudget"
+        isinstance(cause, dict) and cause.get("reason") == reason
         for cause in (causes if isinstance(causes, list) else ())
     )
 

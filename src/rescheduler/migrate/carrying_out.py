@@ -6,7 +6,7 @@ import structlog
 
 from rescheduler.clock import Clock
 from rescheduler.config import Migration
-from rescheduler.kube import PODS, KubeApi, errors
+from rescheduler.kube import KubeApi, errors
 from rescheduler.migrate import viewing
 from rescheduler.migrate.changes import Changes, watching
 from rescheduler.migrate.deciding import copies
@@ -26,6 +26,7 @@ from rescheduler.migrate.deciding.steps import (
 )
 from rescheduler.migrate.deciding.surge import next_step
 from rescheduler.model import conditions
+from rescheduler.wire import PODS
 
 # How long a wait may last before looking again, should a watch be dead without a word.
 _LOOK_AGAIN_SECONDS = 2.0

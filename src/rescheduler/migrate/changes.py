@@ -5,15 +5,14 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 from rescheduler.clock import Clock
-from rescheduler.kube import (
+from rescheduler.kube import KubeApi, errors
+from rescheduler.wire import (
     DEPLOYMENTS,
     ENDPOINT_SLICES,
     POD_DISRUPTION_BUDGETS,
     PODS,
     REPLICA_SETS,
-    KubeApi,
     Resource,
-    errors,
 )
 
 _WATCHED = (PODS, ENDPOINT_SLICES, REPLICA_SETS, DEPLOYMENTS, POD_DISRUPTION_BUDGETS)

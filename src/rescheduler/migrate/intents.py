@@ -1,6 +1,6 @@
 """From a planned move, or from a copy that an earlier process left, to what is to be done."""
 
-from rescheduler.kube import PODS, KubeApi
+from rescheduler.kube import KubeApi
 from rescheduler.migrate import viewing
 from rescheduler.migrate.deciding import copies
 from rescheduler.migrate.deciding.facts import Intent
@@ -8,6 +8,7 @@ from rescheduler.migrate.deciding.outcomes import Outcome, Reason
 from rescheduler.model import names, objects, pins
 from rescheduler.model.moves import Move
 from rescheduler.model.objects import Object
+from rescheduler.wire import PODS
 
 
 async def intend(kube: KubeApi, move: Move) -> Intent | Outcome:

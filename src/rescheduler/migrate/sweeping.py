@@ -8,11 +8,12 @@ from collections.abc import Iterable
 
 import structlog
 
-from rescheduler.kube import PODS, KubeApi, errors
+from rescheduler.kube import KubeApi, errors
 from rescheduler.migrate.deciding.facts import Intent
 from rescheduler.migrate.deciding.marks import unmark
 from rescheduler.model import names
 from rescheduler.model.cluster import Pod
+from rescheduler.wire import PODS
 
 
 async def sweep_marks(kube: KubeApi, pods: Iterable[Pod], unfinished: Iterable[Intent]) -> None:

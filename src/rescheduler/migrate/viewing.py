@@ -2,7 +2,11 @@
 
 import asyncio
 
-from rescheduler.kube import (
+from rescheduler.kube import KubeApi, Object, errors
+from rescheduler.migrate.deciding import copies
+from rescheduler.migrate.deciding.facts import Intent, View
+from rescheduler.model import objects
+from rescheduler.wire import (
     DEPLOYMENTS,
     ENDPOINT_SLICES,
     NETWORK_POLICIES,
@@ -11,14 +15,8 @@ from rescheduler.kube import (
     PODS,
     REPLICA_SETS,
     SERVICES,
-    KubeApi,
-    Object,
     Resource,
-    errors,
 )
-from rescheduler.migrate.deciding import copies
-from rescheduler.migrate.deciding.facts import Intent, View
-from rescheduler.model import objects
 
 
 async def view(kube: KubeApi, intent: Intent) -> View:

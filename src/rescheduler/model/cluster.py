@@ -1,8 +1,11 @@
-"""A cluster as one pass sees it: nodes, pods, workloads, and all of them as a snapshot."""
+"""What a cluster consists of: nodes, pods, and the workloads they belong to, one at a time.
+
+All of them together are a `model.snapshot.Snapshot`, which keeps pods as columns and makes a `Pod`
+for whoever asks about one.
+"""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import Any
 
 from rescheduler.model.resources import Resources
@@ -11,7 +14,10 @@ from rescheduler.model.resources import Resources
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Node:
     name: str
+    uid: str = ""
     labels: Mapping[str, str]
+    annotations: Mapping[str, str] = field(default_factory=dict)
+    """Those that we read."""
     taints: tuple[Mapping[str, Any], ...]
     allocatable: Resources
     ready: bool
@@ -37,20 +43,21 @@ class Pod:
     terminating: bool
     labels: Mapping[str, str]
     annotations: Mapping[str, str]
+    """Those that we read."""
     owner: Owner | None
     """Its controller, if it has one."""
     requests: Resources
     priority: int
     spec: Mapping[str, Any]
-    """The specification as the server sent it, less our own pin: for rules that look into it."""
+    """The specification as the server sent it, less our own pin and all that no rule looks at."""
+    usage: Mapping[str, float] = field(default_factory=dict)
+    """Of cpu and memory, in the units of its requests; nothing when nobody has asked."""
+    leaving: bool = False
+    """Terminating, or about to be: a copy that takes its place is there or on its way."""
 
     @property
     def full_name(self) -> str:
         return f"{self.namespace}/{self.name}"
-
-    @property
-    def finished(self) -> bool:
-        return self.phase in ("Succeeded", "Failed")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,21 +69,3 @@ class Workload:
     """Its Deployment declares that two of its pods must never run at once."""
     unsettled: str
     """Why it is not at rest (a rollout, a pause, missing pods); empty when it is."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Snapshot:
-    nodes: tuple[Node, ...]
-    """Those in scope."""
-    pods: tuple[Pod, ...]
-    """Those on a node in scope, whatever their namespace, for they all take room."""
-    workloads: Mapping[str, Workload] = field(default_factory=dict)
-    """By UID of the ReplicaSet."""
-
-    @cached_property
-    def pods_by_node(self) -> Mapping[str, tuple[Pod, ...]]:
-        found: dict[str, list[Pod]] = {node.name: [] for node in self.nodes}
-        for pod in self.pods:
-            if pod.node in found:
-                found[pod.node].append(pod)
-        return {name: tuple(pods) for name, pods in found.items()}

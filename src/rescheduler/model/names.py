@@ -27,6 +27,47 @@ LOWEST_DELETION_COST = "-2147483648"
 MIRROR_POD = "kubernetes.io/config.mirror"
 CONTROL_PLANE = ("node-role.kubernetes.io/control-plane", "node-role.kubernetes.io/master")
 
+# What other programs read and write, and we respect.
+SAFE_TO_EVICT = "cluster-autoscaler.kubernetes.io/safe-to-evict"
+SCALE_DOWN_DISABLED = "cluster-autoscaler.kubernetes.io/scale-down-disabled"
+DO_NOT_DISRUPT = "karpenter.sh/do-not-disrupt"
+NODE_COST = "rescheduler.io/node-cost"
+REVISION = "deployment.kubernetes.io/revision"
+
+READ_ON_PODS = frozenset(
+    {
+        MIRROR_POD,
+        DELETION_COST,
+        PREVIOUS_DELETION_COST,
+        MIGRATION_TIME,
+        MIGRATED_FROM,
+        ORIGINAL_POD,
+        ORIGINAL_POD_NAME,
+        SAFE_TO_EVICT,
+        DO_NOT_DISRUPT,
+    }
+)
+"""The annotations that we keep. All others stay with the server: some are large, or secret."""
+READ_ON_NODES = frozenset({NODE_COST, SCALE_DOWN_DISABLED, DO_NOT_DISRUPT})
+READ_ON_OTHERS = frozenset({REVISION, RESCHEDULING, DO_NOT_DISRUPT})
+
+OF_ONE_POD = frozenset(
+    {
+        "statefulset.kubernetes.io/pod-name",
+        "apps.kubernetes.io/pod-index",
+        "batch.kubernetes.io/job-completion-index",
+        "batch.kubernetes.io/job-name",
+        "batch.kubernetes.io/controller-uid",
+        "job-name",
+        "controller-uid",
+        MIGRATION_ID,
+        MIGRATED_FROM,
+    }
+)
+"""Labels that differ between pods which are alike otherwise: with them every pod, or every run of a
+CronJob, would be a class of its own.
+"""
+
 SYSTEM_CRITICAL_PRIORITY = 2_000_000_000
 
 _LABEL_VALUE_LIMIT = 63

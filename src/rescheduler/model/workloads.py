@@ -2,9 +2,17 @@
 live objects just before each step, and both must get the same answer.
 """
 
+from rescheduler.model import names
+from rescheduler.model.cluster import Workload
 from rescheduler.model.objects import Object, annotations, is_terminating
 
-_REVISION = "deployment.kubernetes.io/revision"
+
+def of_replica_set(replica_set: Object, deployment: Object | None) -> Workload:
+    return Workload(
+        uid=replica_set["metadata"]["uid"],
+        recreates=deployment is not None and recreates(deployment),
+        unsettled=why_unsettled(replica_set, deployment),
+    )
 
 
 def recreates(deployment: Object) -> bool:
@@ -44,7 +52,7 @@ def _why_deployment_changed(replica_set: Object, deployment: Object) -> str:
         return "its Deployment is paused"
     if status.get("observedGeneration", 0) < deployment["metadata"].get("generation", 0):
         return "its Deployment has just been changed"
-    if annotations(deployment).get(_REVISION) != annotations(replica_set).get(_REVISION):
+    if annotations(deployment).get(names.REVISION) != annotations(replica_set).get(names.REVISION):
         return "its Deployment is being rolled out"
     if spec.get("replicas", 1) != replica_set["spec"].get("replicas", 1):
         return "its Deployment is being rolled out or scaled"

@@ -1,9 +1,9 @@
 """Cluster -> Snapshot.
 
-In: the door to the API server, and the scope. Out: one immutable `model.cluster.Snapshot`. What
-does not belong here: thresholds, rules, and anything that writes.
+In: the door to the API server, and what is wanted. Out: an immutable `model.snapshot.Snapshot`, as
+often as asked for. What does not belong here: thresholds, rules, and anything that writes.
 """
 
-from rescheduler.observe.listing import observe
+from rescheduler.observe.observer import Observer, observing
 
-__all__ = ["observe"]
+__all__ = ["Observer", "observing"]

@@ -9,4 +9,9 @@ from rescheduler.plan.balancing import STRATEGY, plan
 STRATEGIES = (STRATEGY,)
 """Those that are there; the configuration may name more."""
 
-__all__ = ["STRATEGIES", "plan"]
+NEEDS = {
+    STRATEGY: frozenset({"nodes", "pods", "replicasets", "deployments", "daemonsets"}),
+}
+"""By strategy: the resources without which it cannot judge, and rests."""
+
+__all__ = ["NEEDS", "STRATEGIES", "plan"]

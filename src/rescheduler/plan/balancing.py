@@ -1,23 +1,25 @@
-"""LoadBalancing, a thin slice: one pod from the most to the least loaded node, by requests."""
+"""LoadBalancing, a thin slice: one pod from the most to the least loaded node."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from rescheduler.config import Configuration
-from rescheduler.model import resources
-from rescheduler.model.cluster import Node, Pod, Snapshot
+from rescheduler.model.cluster import Node, Pod
 from rescheduler.model.moves import Move, Plan, Refusal
+from rescheduler.model.snapshot import Snapshot
 from rescheduler.plan.fitting import why_it_does_not_fit, why_not_a_target
+from rescheduler.plan.loads import RESOURCES, Loads, load_of, loads_of
 from rescheduler.plan.movable import why_it_stays
 
 STRATEGY = "LoadBalancing"
-_RESOURCES = (resources.CPU, resources.MEMORY)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Imbalance:
     """The widest gap between two nodes, of one resource, in percentage points of allocatable."""
 
+    word: str
+    """What it is an imbalance of: `requests` or `usage`."""
     resource: str
     most: Node
     least: Node
@@ -32,7 +34,7 @@ class Imbalance:
     def __str__(self) -> str:
         most, least = self.percents[self.resource]
         return (
-            f"{self.resource} requests: {self.most.name} {most:.1f} %, "
+            f"{self.resource} {self.word}: {self.most.name} {most:.1f} %, "
             f"{self.least.name} {least:.1f} %, imbalance {self.points:.1f} points"
         )
 
@@ -40,50 +42,44 @@ class Imbalance:
 def plan(snapshot: Snapshot, configuration: Configuration) -> Plan:
     if STRATEGY not in configuration.enabled_strategies:
         return _rest(f"{STRATEGY} is not among enabledStrategies")
-    nodes = [node for node in snapshot.nodes if not why_not_a_target(node)]
+    selector = configuration.scope.node_selector
+    in_scope = [node for node in snapshot.nodes if selector.matches(node.labels)]
+    nodes = [node for node in in_scope if not why_not_a_target(node)]
     if len(nodes) < 2:  # noqa: PLR2004
-        return _rest(
-            f"{len(nodes)} of {len(snapshot.nodes)} nodes in scope can take pods: 2 are needed"
-        )
+        return _rest(f"{len(nodes)} of {len(in_scope)} nodes in scope can take pods: 2 are needed")
+    loads = loads_of(snapshot, nodes)
+    if loads.outage:
+        return _rest(f"{STRATEGY} rests: usage is unknown: {loads.outage}")
+    known = [node for node in nodes if node.name not in loads.unknown]
+    if len(known) < 2:  # noqa: PLR2004
+        return _rest(f"{len(known)} nodes have known {loads.word}: 2 are needed{loads}")
     imbalance = max(
-        (_imbalance(name, nodes, snapshot) for name in _RESOURCES),
-        key=lambda found: found.points,
+        (_imbalance(name, known, loads) for name in RESOURCES), key=lambda found: found.points
     )
     threshold = configuration.imbalance_threshold_percent
     if imbalance.points <= threshold:
-        return _rest(f"{imbalance}, not above the threshold of {threshold:g}")
-    return _relieve(imbalance, snapshot, configuration)
+        return _rest(f"{imbalance}, not above the threshold of {threshold:g}{loads}")
+    decided = _relieve(imbalance, snapshot, configuration)
+    return replace(decided, summary=f"{decided.summary}{loads}")
 
 
-def _imbalance(resource: str, nodes: list[Node], snapshot: Snapshot) -> Imbalance:
-    percent = {node.name: _percent(resource, node, snapshot) for node in nodes}
+def _imbalance(resource: str, nodes: list[Node], loads: Loads) -> Imbalance:
+    percent = loads.percents[resource]
     # By name among equals, so that the same snapshot always gives the same plan.
     ordered = sorted(nodes, key=lambda node: (percent[node.name], node.name))
     least, most = ordered[0], ordered[-1]
     percents = {
-        each: (_percent(each, most, snapshot), _percent(each, least, snapshot))
-        for each in _RESOURCES
+        each: (loads.percents[each][most.name], loads.percents[each][least.name])
+        for each in RESOURCES
     }
-    return Imbalance(resource=resource, most=most, least=least, percents=percents)
-
-
-def _percent(resource: str, node: Node, snapshot: Snapshot) -> float:
-    # A terminating pod is on its way out: it takes room, but is no reason to move others.
-    counted = (
-        pod.requests.get(resource, 0)
-        for pod in snapshot.pods_by_node[node.name]
-        if not pod.finished and not pod.terminating
-    )
-    return 100 * sum(counted) / node.allocatable[resource]
+    return Imbalance(word=loads.word, resource=resource, most=most, least=least, percents=percents)
 
 
 def _relieve(imbalance: Imbalance, snapshot: Snapshot, configuration: Configuration) -> Plan:
     target = imbalance.least
     movable: list[Pod] = []
     refusals: list[Refusal] = []
-    for pod in snapshot.pods_by_node[imbalance.most.name]:
-        if pod.finished:
-            continue
+    for pod in snapshot.pods_on(imbalance.most.name):
         reason = (
             why_it_stays(pod, snapshot, configuration)
             or _why_no_gain(pod, imbalance)
@@ -127,14 +123,14 @@ def _gap_after(pod: Pod, imbalance: Imbalance) -> float:
     """The wider gap of the two resources, or a pod that helps one and harms the other would be
     moved there and back for ever.
     """
-    return max(_gap_of(resource, pod, imbalance) for resource in _RESOURCES)
+    return max(_gap_of(resource, pod, imbalance) for resource in RESOURCES)
 
 
 def _gap_of(resource: str, pod: Pod, imbalance: Imbalance) -> float:
     most, least = imbalance.percents[resource]
-    asked = 100 * pod.requests.get(resource, 0)
-    most -= asked / imbalance.most.allocatable[resource]
-    least += asked / imbalance.least.allocatable[resource]
+    added = 100 * load_of(pod, resource)
+    most -= added / imbalance.most.allocatable[resource]
+    least += added / imbalance.least.allocatable[resource]
     return abs(most - least)
 
 

@@ -3,9 +3,9 @@
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from rescheduler.model import names, resources, selectors
-from rescheduler.model.cluster import Node, Pod, Snapshot
-from rescheduler.model.selectors import InvalidSelectorError, Operator, Requirement
+from rescheduler.model import names, node_affinity, resources, selectors, taints
+from rescheduler.model.cluster import Node, Pod
+from rescheduler.model.snapshot import Snapshot
 
 
 def why_not_a_target(node: Node) -> str:
@@ -22,96 +22,33 @@ def why_not_a_target(node: Node) -> str:
 
 
 def why_it_does_not_fit(pod: Pod, node: Node, snapshot: Snapshot) -> str:
-    present = snapshot.pods_by_node[node.name]
     return (
         _taints(pod, node)
         or _selectors(pod, node)
-        or _room(pod, node, present)
+        or _room(pod, node, snapshot)
         or _kept_away(pod, node, snapshot)
-        or _would_preempt(pod, present)
+        or _would_preempt(pod, snapshot.pods_on(node.name))
     )
 
 
 def _taints(pod: Pod, node: Node) -> str:
-    tolerations = pod.spec.get("tolerations") or ()
-    for taint in node.taints:
-        if taint["effect"] == "PreferNoSchedule":
-            continue
-        if not any(_tolerates(toleration, taint) for toleration in tolerations):
-            return f"it does not tolerate the taint {taint['key']}"
-    return ""
-
-
-def _tolerates(toleration: Mapping[str, Any], taint: Mapping[str, Any]) -> bool:
-    if toleration.get("effect") and toleration["effect"] != taint["effect"]:
-        return False
-    operator = toleration.get("operator") or "Equal"
-    if not toleration.get("key"):
-        return bool(operator == "Exists")
-    if toleration["key"] != taint["key"]:
-        return False
-    if operator == "Exists":
-        return True
-    # Lt and Gt (numeric tolerations) are not judged here yet: not tolerated is the safe answer.
-    return bool(
-        operator == "Equal" and (toleration.get("value") or "") == (taint.get("value") or "")
-    )
+    taint = taints.untolerated(node.taints, pod.spec.get("tolerations") or ())
+    return f"it does not tolerate the taint {taint['key']}" if taint else ""
 
 
 def _selectors(pod: Pod, node: Node) -> str:
-    for key, value in (pod.spec.get("nodeSelector") or {}).items():
-        if node.labels.get(key) != value:
-            return f"its nodeSelector asks for {key}={value}"
-    affinity = (pod.spec.get("affinity") or {}).get("nodeAffinity") or {}
-    required = affinity.get("requiredDuringSchedulingIgnoredDuringExecution")
-    if required and not any(_term_matches(term, node) for term in required["nodeSelectorTerms"]):
-        return "its required node affinity does not match"
-    return ""
+    return node_affinity.required(pod.spec).why_not(node.labels, node.name)
 
 
-def _term_matches(term: Mapping[str, Any], node: Node) -> bool:
-    labels = term.get("matchExpressions") or ()
-    fields = term.get("matchFields") or ()
-    if not labels and not fields:
-        return False
-    return all(_requirement_holds(each, node.labels) for each in labels) and all(
-        _requirement_holds(each, {"metadata.name": node.name}) for each in fields
-    )
-
-
-def _requirement_holds(requirement: Mapping[str, Any], values: Mapping[str, str]) -> bool:
-    value = values.get(requirement["key"])
-    wanted = requirement.get("values") or ()
-    operator = requirement["operator"]
-    if operator == "In":
-        return value in wanted
-    if operator == "NotIn":
-        return value not in wanted
-    if operator == "Exists":
-        return value is not None
-    if operator == "DoesNotExist":
-        return value is None
-    return _compares(value, operator, wanted)
-
-
-def _compares(value: str | None, operator: str, wanted: Any) -> bool:  # noqa: ANN401
-    # What is an integer, Kubernetes and Python see differently ("1_0").
-    comparison = Operator.GREATER_THAN if operator == "Gt" else Operator.LESS_THAN
-    try:
-        requirement = Requirement("value", comparison, frozenset(wanted))
-    except InvalidSelectorError:
-        return False
-    return value is not None and requirement.matches({"value": value})
-
-
-def _room(pod: Pod, node: Node, present: Iterable[Pod]) -> str:
-    # Terminating pods still hold their room; finished ones do not.
-    taken = resources.add(*(other.requests for other in present if not other.finished))
+def _room(pod: Pod, node: Node, snapshot: Snapshot) -> str:
+    number = snapshot.node_numbers[node.name]
+    # Terminating pods still hold their room.
+    left = snapshot.room[number] - snapshot.requested[number] - snapshot.promised[number]
+    free = dict(zip(snapshot.resource_names, left.tolist(), strict=True))
     for name, asked in pod.requests.items():
-        free = node.allocatable.get(name, 0) - taken.get(name, 0)
         # Who asks for nothing fits on an overcommitted node too.
-        if asked > max(free, 0):
-            return f"{name}: {asked} asked, {free} free"
+        if asked > max(free.get(name, 0), 0):
+            return f"{name}: {asked} asked, {free.get(name, 0)} free"
     return ""
 
 
@@ -124,10 +61,11 @@ def _kept_away(pod: Pod, node: Node, snapshot: Snapshot) -> str:
         together = domain is not None and domain == node.labels.get(term["topologyKey"])
         return together and _selects(term, other, pod)
 
+    others = snapshot.pods_of(snapshot.rows_whose_spec_has("podAntiAffinity"))
     found = [
         other.full_name
-        for other in snapshot.pods
-        if not other.finished
+        for other in others
+        if other.node in labels
         and other.uid != pod.uid
         and any(keeps_away(other, term) for term in _anti_affinity(other))
     ]
@@ -155,7 +93,5 @@ def _would_preempt(pod: Pod, present: Iterable[Pod]) -> str:
     """
     if pod.spec.get("preemptionPolicy") == "Never":
         return ""
-    lower = [
-        other.full_name for other in present if not other.finished and other.priority < pod.priority
-    ]
+    lower = [other.full_name for other in present if other.priority < pod.priority]
     return f"its copy could push out {min(lower)}, whose priority is lower" if lower else ""

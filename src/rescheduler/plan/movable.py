@@ -5,7 +5,8 @@ from typing import Any
 
 from rescheduler.config import Configuration
 from rescheduler.model import names
-from rescheduler.model.cluster import Pod, Snapshot
+from rescheduler.model.cluster import Pod
+from rescheduler.model.snapshot import Snapshot
 
 Rule = Callable[[Pod, Snapshot, Configuration], str]
 """Gives the reason why the pod stays, or nothing."""
@@ -48,6 +49,8 @@ def _system(pod: Pod, _: Snapshot, __: Configuration) -> str:
 def _running(pod: Pod, _: Snapshot, __: Configuration) -> str:
     if pod.terminating:
         return "it is terminating"
+    if pod.leaving:
+        return "a copy is taking its place"
     if pod.phase != "Running" or not pod.ready:
         return "it is not Running and Ready"
     if pod.labels.get(names.MIGRATION_STATUS) == names.STATUS_IN_PROGRESS:
@@ -60,7 +63,7 @@ def _workload(pod: Pod, snapshot: Snapshot, _: Configuration) -> str:
         return "standalone pods are not moved yet"
     if pod.owner.kind != "ReplicaSet":
         return f"pods of a {pod.owner.kind} are not moved yet"
-    workload = snapshot.workloads.get(pod.owner.uid)
+    workload = snapshot.workload_of(pod)
     if workload is None:
         return "its ReplicaSet was not found"
     if workload.recreates:

@@ -32,6 +32,26 @@ ARGS: Document = {
         "evictionGracePeriod": "45s",
         "budgetTimeout": "0s",
     },
+    "usage": {
+        "source": "prometheus",
+        "interval": "15s",
+        "window": "10m",
+        "percentile": 95,
+        "maxAge": "2m",
+        "debounce": 5,
+        "prometheus": {
+            "url": "https://prometheus.monitoring:9090/prefix",
+            "nodeCpuQuery": "node_cpu",
+            "nodeMemoryQuery": "node_memory",
+            "nodeTimestampQuery": "",
+            "podCpuQuery": "pod_cpu",
+            "podMemoryQuery": "pod_memory",
+            "tokenFile": "",
+            "caFile": "/etc/prometheus/ca.crt",
+            "basicAuth": {"username": "reader", "passwordFile": "/etc/prometheus/password"},
+            "timeout": "5s",
+        },
+    },
 }
 
 COMPLETE_OWN: Document = {

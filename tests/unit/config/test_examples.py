@@ -24,6 +24,11 @@ def test_the_defaults_are_those_of_the_requirements() -> None:
     assert DEFAULTS.migration.settle_seconds == 0
     assert DEFAULTS.migration.eviction_grace_period_seconds == 30
     assert DEFAULTS.migration.budget_timeout_seconds == 60
+    assert DEFAULTS.usage.source == "auto"
+    assert (DEFAULTS.usage.interval_seconds, DEFAULTS.usage.window_seconds) == (30, 300)
+    assert (DEFAULTS.usage.max_age_seconds, DEFAULTS.usage.debounce) == (180, 3)
+    assert DEFAULTS.usage.percentile == 90
+    assert DEFAULTS.usage.prometheus.url == ""
     assert DEFAULTS.verbs == config.Verbs(filter=False, score=False, pre_bind=False)
     assert DEFAULTS.scheduler_names == ()
 
@@ -74,6 +79,29 @@ COMPLETE = config.Configuration(
         settle_seconds=0.5,
         eviction_grace_period_seconds=45,
         budget_timeout_seconds=0.0,
+    ),
+    usage=config.UsageSettings(
+        source="prometheus",
+        interval_seconds=15.0,
+        window_seconds=600.0,
+        percentile=95.0,
+        max_age_seconds=120.0,
+        debounce=5,
+        prometheus=config.PrometheusSettings(
+            url="https://prometheus.monitoring:9090/prefix",
+            node_cpu_query="node_cpu",
+            node_memory_query="node_memory",
+            node_timestamp_query="",
+            pod_cpu_query="pod_cpu",
+            pod_memory_query="pod_memory",
+            token_file="",
+            ca_file="/etc/prometheus/ca.crt",
+            basic_auth=config.BasicAuth(
+                username="reader",
+                password_file="/etc/prometheus/password",  # noqa: S106 - the name of a file
+            ),
+            timeout_seconds=5.0,
+        ),
     ),
 )
 

@@ -1,6 +1,7 @@
 """The effective configuration, written out, reads back as the same one."""
 
 import json
+from typing import Any
 
 import yaml
 from hypothesis import given, settings
@@ -26,6 +27,48 @@ def seconds(lowest: int) -> st.SearchStrategy[float]:
     return st.integers(lowest, DAY).map(lambda nanoseconds: nanoseconds / NANOSECONDS)
 
 
+texts = st.text(st.characters(codec="utf-8"), max_size=20)
+queries = st.text(st.characters(codec="utf-8"), min_size=1, max_size=20)
+
+
+@st.composite
+def usage_settings(draw: st.DrawFn) -> config.UsageSettings:
+    """Such as do not contradict themselves."""
+    interval = draw(st.integers(1, 300))
+    debounce = draw(st.integers(1, 120))
+    url = draw(st.sampled_from(["", "http://a", "https://[::1]:9090/x", "https://b.c:1"]))
+    credentials: dict[str, Any] = draw(
+        st.just({})
+        | st.fixed_dictionaries({"token_file": queries})
+        | st.builds(config.BasicAuth, username=queries, password_file=queries).map(
+            lambda basic_auth: {"basic_auth": basic_auth}
+        )
+    )
+    prometheus = config.PrometheusSettings()
+    if url:
+        prometheus = config.PrometheusSettings(
+            url=url,
+            node_cpu_query=draw(queries),
+            node_memory_query=draw(queries),
+            node_timestamp_query=draw(texts),
+            pod_cpu_query=draw(queries),
+            pod_memory_query=draw(queries),
+            ca_file=draw(texts) if url.startswith("https") else "",
+            timeout_seconds=draw(seconds(10**8)),
+            **credentials,
+        )
+    sources = ["auto", "requests", "metrics-server"] + (["prometheus"] if url else [])
+    return config.UsageSettings(
+        source=draw(st.sampled_from(sources)),
+        interval_seconds=float(interval),
+        window_seconds=float(draw(st.integers(interval * debounce, interval * 120))),
+        percentile=draw(percentages),
+        max_age_seconds=draw(seconds(interval * NANOSECONDS)),
+        debounce=debounce,
+        prometheus=prometheus,
+    )
+
+
 configurations = st.builds(
     config.Configuration,
     rescheduling_interval_seconds=seconds(NANOSECONDS),
@@ -37,9 +80,7 @@ configurations = st.builds(
     excluded_namespaces=namespace_lists,
     excluded_pod_selector=st.just(selectors.NOTHING) | label_selectors,
     leader_election=st.builds(config.LeaderElection, leader_elect=st.booleans()),
-    client_connection=st.builds(
-        config.ClientConnection, kubeconfig=st.text(st.characters(codec="utf-8"), max_size=20)
-    ),
+    client_connection=st.builds(config.ClientConnection, kubeconfig=texts),
     scope=st.builds(
         config.Scope,
         namespaces=st.none() | namespace_lists.filter(bool),
@@ -52,6 +93,7 @@ configurations = st.builds(
         eviction_grace_period_seconds=st.integers(1, 86400),
         budget_timeout_seconds=seconds(0),
     ),
+    usage=usage_settings(),
     verbs=st.just(config.Verbs()),
     scheduler_names=st.just(()),
 )
@@ -70,6 +112,7 @@ def test_the_document_has_every_field_and_is_plain_data() -> None:
     assert set(document) == set(samples.COMPLETE_OWN)
     assert document["excludedPodSelector"] == "app in (cache,db),!movable"
     assert document["migration"] == samples.ARGS["migration"]
+    assert document["usage"] == samples.ARGS["usage"]
 
 
 def test_what_means_everything_is_left_out_or_empty() -> None:

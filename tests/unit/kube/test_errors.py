@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rescheduler.kube import errors
+from tests.unit.wire.generated import encoded, wrapped
 
 SEVERAL = (
     "This pod has more than one PodDisruptionBudget, which the eviction subresource does not"
@@ -21,6 +22,9 @@ def _status(code: int, reason: str = "", message: str = "no", **more: Any) -> by
 
 
 BUDGET: dict[str, Any] = {"details": {"causes": [{"reason": "DisruptionBudget"}]}}
+TOO_LARGE: dict[str, Any] = {"details": {"causes": [{"reason": "ResourceVersionTooLarge"}]}}
+IN_PROTOBUF = wrapped(encoded("Status", {"message": "no", "reason": "Forbidden", "code": 403}))
+AHEAD_IN_PROTOBUF = wrapped(encoded("Status", {"message": "Too large", "code": 504, **TOO_LARGE}))
 OTHER_CAUSE: dict[str, Any] = {"details": {"causes": [{"reason": "FieldValueInvalid"}]}}
 
 
@@ -54,6 +58,10 @@ OTHER_CAUSE: dict[str, Any] = {"details": {"causes": [{"reason": "FieldValueInva
         pytest.param(502, b"<html>Bad Gateway</html>", errors.Unavailable, id="a-proxy-says"),
         pytest.param(503, _status(503, "ServiceUnavailable"), errors.Unavailable, id="unavailable"),
         pytest.param(504, _status(504, "Timeout"), errors.Unavailable, id="timeout"),
+        pytest.param(504, _status(504, "Timeout", **TOO_LARGE), errors.Expired, id="ahead"),
+        pytest.param(403, IN_PROTOBUF, errors.Forbidden, id="protobuf"),
+        pytest.param(504, AHEAD_IN_PROTOBUF, errors.Expired, id="ahead-in-protobuf"),
+        pytest.param(500, b"k8s\x00\xff", errors.Unavailable, id="broken-protobuf"),
         pytest.param(302, b"", errors.Unavailable, id="redirected"),
     ],
 )
@@ -129,3 +137,27 @@ def test_any_json_is_understood_somehow(status: int, answer: object) -> None:
 @given(st.integers(300, 599), st.binary(max_size=40) | st.just(b"[" * 100_000))
 def test_any_bytes_are_understood_somehow(status: int, body: bytes) -> None:
     assert str(errors.from_answer(status, {}, body))
+
+
+def test_the_words_of_a_protobuf_status_are_shown() -> None:
+    assert str(errors.from_answer(403, {}, IN_PROTOBUF)) == "no"
+
+
+@pytest.mark.parametrize(
+    ("status", "kind", "seconds"),
+    [
+        ({"code": 410, "reason": "Expired", "message": "too old"}, errors.Expired, None),
+        ({"code": 410, "reason": "Gone"}, errors.Expired, None),
+        ({"code": 504, "reason": "Timeout", **TOO_LARGE}, errors.Expired, None),
+        ({"code": 504, "details": {"retryAfterSeconds": 3}}, errors.Unavailable, 3.0),
+        ({"code": 429, "details": {"retryAfterSeconds": 3}}, errors.Throttled, 3.0),
+        ({"code": "odd", "details": []}, errors.Unavailable, None),
+        ({}, errors.Unavailable, None),
+    ],
+)
+def test_an_error_event_means_what_the_answer_would(
+    status: dict[str, Any], kind: type[errors.KubeError], seconds: float | None
+) -> None:
+    problem = errors.from_event(status)
+    assert type(problem) is kind
+    assert problem.retry_after_seconds == seconds

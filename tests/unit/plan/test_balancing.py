@@ -10,8 +10,9 @@ from hypothesis import strategies as st
 
 from rescheduler.config import Configuration
 from rescheduler.model import names
-from rescheduler.model.cluster import Node, Owner, Pod, Snapshot, Workload
+from rescheduler.model.cluster import Node, Owner, Pod
 from rescheduler.plan import plan
+from tests.unit.plan.clusters import snapshot
 
 CONFIGURATION = Configuration(enabled_strategies=("LoadBalancing",))
 
@@ -36,17 +37,6 @@ def pod(name: str, on: str, cpu: int, memory: int = 0, **more: Any) -> Pod:  # n
     }
     requests = {"cpu": cpu, "memory": memory, "pods": 1}
     return Pod(name=name, uid=name, node=on, requests=requests, **(ordinary | more))
-
-
-WORKLOAD = Workload(
-    uid="rs",
-    recreates=False,
-    unsettled="",
-)
-
-
-def snapshot(nodes: list[Node], pods: list[Pod]) -> Snapshot:
-    return Snapshot(nodes=tuple(nodes), pods=tuple(pods), workloads={"rs": WORKLOAD})
 
 
 A, B, C = node("a"), node("b"), node("c")
@@ -193,15 +183,15 @@ placed_pods = st.lists(
 some_nodes = st.lists(st.sampled_from([500, 1000, 2000]), min_size=1, max_size=4)
 
 
-def _cluster(sizes: list[int], placed: list[tuple[str, int, int, int]]) -> Snapshot:
+def _cluster(
+    sizes: list[int], placed: list[tuple[str, int, int, int]]
+) -> tuple[list[Node], list[Pod]]:
     nodes = [node(name, cpu=size) for name, size in zip("abcd", sizes, strict=False)]
-    return snapshot(
-        nodes,
-        [
-            pod(f"p{index:02d}", on, cpu, memory, priority=priority)
-            for index, (on, cpu, memory, priority) in enumerate(placed)
-        ],
-    )
+    pods = [
+        pod(f"p{index:02d}", on, cpu, memory, priority=priority)
+        for index, (on, cpu, memory, priority) in enumerate(placed)
+    ]
+    return nodes, pods
 
 
 @given(some_nodes, placed_pods, st.randoms(use_true_random=False))
@@ -210,18 +200,18 @@ def test_the_order_of_what_the_server_sends_makes_no_difference(
     placed: list[tuple[str, int, int, int]],
     shuffling: Any,  # noqa: ANN401
 ) -> None:
-    cluster = _cluster(sizes, placed)
-    nodes, pods = list(cluster.nodes), list(cluster.pods)
+    nodes, pods = _cluster(sizes, placed)
+    first = plan(snapshot(nodes, pods), CONFIGURATION)
     shuffling.shuffle(nodes)
     shuffling.shuffle(pods)
-    first, second = plan(cluster, CONFIGURATION), plan(snapshot(nodes, pods), CONFIGURATION)
+    second = plan(snapshot(nodes, pods), CONFIGURATION)
     assert (first.moves, first.summary) == (second.moves, second.summary)
     assert set(first.refusals) == set(second.refusals)
 
 
 @given(some_nodes, placed_pods)
 def test_no_move_widens_the_gap(sizes: list[int], placed: list[tuple[str, int, int, int]]) -> None:
-    for move in plan(_cluster(sizes, placed), CONFIGURATION).moves:
+    for move in plan(snapshot(*_cluster(sizes, placed)), CONFIGURATION).moves:
         gaps = re.search(r"imbalance ([0-9.]+) points; ([0-9.]+) points after", move.reason)
         assert gaps, move.reason
         assert float(gaps[2]) <= float(gaps[1])
@@ -232,15 +222,14 @@ def test_no_move_widens_the_gap(sizes: list[int], placed: list[tuple[str, int, i
 def test_it_comes_to_rest(
     sizes: list[int], placed: list[tuple[str, int, int, int]], threshold: float
 ) -> None:
-    cluster = _cluster(sizes, placed)
+    nodes, pods = _cluster(sizes, placed)
     configuration = replace(CONFIGURATION, imbalance_threshold_percent=threshold)
     seen: set[tuple[str, ...]] = set()
-    while moves := plan(cluster, configuration).moves:
-        places = tuple(each.node for each in cluster.pods)
+    while moves := plan(snapshot(nodes, pods), configuration).moves:
+        places = tuple(each.node for each in pods)
         assert places not in seen, "pods are moved in circles"
         seen.add(places)
         pods = [
             replace(each, node=moves[0].target) if each.uid == moves[0].uid else each
-            for each in cluster.pods
+            for each in pods
         ]
-        cluster = snapshot(list(cluster.nodes), pods)

@@ -9,8 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rescheduler.model import names
-from rescheduler.model.cluster import Node, Pod, Snapshot
+from rescheduler.model.cluster import Node, Pod
+from rescheduler.model.snapshot import Snapshot
 from rescheduler.plan.fitting import why_it_does_not_fit, why_not_a_target
+from tests.unit.plan.clusters import snapshot
 
 NODE = Node(
     name="b",
@@ -43,8 +45,11 @@ def fits(spec: dict[str, Any], node: Node = NODE) -> bool:
 
 def holding(node: Node, present: Iterable[Pod]) -> Snapshot:
     """These pods on the node, each one by itself."""
-    pods = [replace(pod, node=node.name, uid=f"uid-{number}") for number, pod in enumerate(present)]
-    return Snapshot(nodes=(node,), pods=tuple(pods))
+    pods = [
+        replace(pod, node=node.name, name=f"there-{number}", uid=f"uid-{number}")
+        for number, pod in enumerate(present)
+    ]
+    return snapshot([node], pods)
 
 
 # ---------------------------------------------------------------------- the node alone

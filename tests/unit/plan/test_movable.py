@@ -7,14 +7,11 @@ import pytest
 
 from rescheduler.config import Configuration, Scope
 from rescheduler.model import names, selectors
-from rescheduler.model.cluster import Owner, Pod, Snapshot, Workload
+from rescheduler.model.cluster import Owner, Pod
 from rescheduler.plan.movable import RULES, why_it_stays
+from tests.unit.plan.clusters import Object, replica_set, snapshot
 
-WORKLOAD = Workload(
-    uid="rs-uid",
-    recreates=False,
-    unsettled="",
-)
+OWNER = Owner(kind="ReplicaSet", name="web", uid="rs-uid")
 POD = Pod(
     namespace="shop",
     name="web-1",
@@ -25,19 +22,15 @@ POD = Pod(
     terminating=False,
     labels={"app": "web"},
     annotations={},
-    owner=Owner(kind="ReplicaSet", name="web", uid="rs-uid"),
+    owner=OWNER,
     requests={"cpu": 100, "pods": 1},
     priority=0,
     spec={"containers": [{"name": "app"}]},
 )
 
 
-def why(
-    pod: Pod, workload: Workload | None = WORKLOAD, configuration: Configuration | None = None
-) -> str:
-    workloads = {workload.uid: workload} if workload else {}
-    snapshot = Snapshot(nodes=(), pods=(pod,), workloads=workloads)
-    return why_it_stays(pod, snapshot, configuration or Configuration())
+def why(pod: Pod, configuration: Configuration | None = None) -> str:
+    return why_it_stays(pod, snapshot([], [pod]), configuration or Configuration())
 
 
 def test_an_ordinary_pod_may_move() -> None:
@@ -129,17 +122,54 @@ def test_a_pod_that_was_moved_before_may_move_again() -> None:
     assert why(_labelled(names.MIGRATION_STATUS, names.STATUS_COMPLETED)) == ""
 
 
+OF_A_DEPLOYMENT: Any = {
+    "ownerReferences": [{"kind": "Deployment", "name": "web", "uid": "d", "controller": True}]
+}
+DEPLOYMENT: Object = {
+    "metadata": {"namespace": "shop", "name": "web", "uid": "d"},
+    "spec": {"replicas": 1},
+}
+RECREATING = DEPLOYMENT | {"spec": {"replicas": 1, "strategy": {"type": "Recreate"}}}
+PAUSED = DEPLOYMENT | {"spec": {"replicas": 1, "paused": True}}
+OF_ANOTHER_UID = PAUSED | {"metadata": {**PAUSED["metadata"], "uid": "other"}}
+
+
 @pytest.mark.parametrize(
-    ("workload", "reason"),
+    ("replica_sets", "deployments", "reason"),
     [
-        (None, "its ReplicaSet was not found"),
-        (replace(WORKLOAD, recreates=True), "strategy Recreate"),
-        (replace(WORKLOAD, unsettled="1 of 2 are Ready"), "1 of 2 are Ready"),
+        ([], [], "its ReplicaSet was not found"),
+        ([replica_set("shop", replace(OWNER, uid="other"))], [], "its ReplicaSet was not found"),
+        ([replica_set("other", OWNER)], [], "its ReplicaSet was not found"),
+        ([replica_set("shop", OWNER, ready=0)], [], "0 of 1 of its ReplicaSet's pods are Ready"),
+        ([replica_set("shop", OWNER, **OF_A_DEPLOYMENT)], [RECREATING], "strategy Recreate"),
+        ([replica_set("shop", OWNER, **OF_A_DEPLOYMENT)], [PAUSED], "Deployment is paused"),
+        ([replica_set("shop", OWNER, **OF_A_DEPLOYMENT)], [DEPLOYMENT], ""),
+        ([replica_set("shop", OWNER, **OF_A_DEPLOYMENT)], [OF_ANOTHER_UID], ""),
+        ([replica_set("shop", OWNER)], [PAUSED], ""),
     ],
-    ids=["not-found", "recreate", "unsettled"],
+    ids=[
+        "not-found",
+        "a-namesake",
+        "in-another-namespace",
+        "unsettled",
+        "recreate",
+        "paused",
+        "at-rest",
+        "deployment-gone",
+        "bare",
+    ],
 )
-def test_it_stays_for_its_workload(workload: Workload | None, reason: str) -> None:
-    assert reason in why(POD, workload)
+def test_it_stays_for_its_workload(
+    replica_sets: list[Object], deployments: list[Object], reason: str
+) -> None:
+    cluster = snapshot([], [POD], replica_sets=replica_sets, deployments=deployments)
+    found = why_it_stays(POD, cluster, Configuration())
+    assert reason in found
+    assert bool(found) == bool(reason)
+
+
+def test_a_pod_whose_copy_is_there_stays() -> None:
+    assert "taking its place" in why(replace(POD, leaving=True))
 
 
 @pytest.mark.parametrize(
@@ -160,12 +190,12 @@ def test_it_stays_for_the_configuration(configuration: Configuration, reason: st
 
 
 def test_every_rule_was_seen_to_refuse() -> None:
-    snapshot = Snapshot(nodes=(), pods=(), workloads={WORKLOAD.uid: WORKLOAD})
+    cluster = snapshot([], [])
     pods = [
         *(each.values[0] for each in STAYS),
         *(replace(POD, spec=spec) for spec, _ in STAYS_FOR_ITS_SPEC),
     ]
     for rule in RULES:
-        assert any(rule(pod, snapshot, Configuration()) for pod in pods if isinstance(pod, Pod)), (
+        assert any(rule(pod, cluster, Configuration()) for pod in pods if isinstance(pod, Pod)), (
             rule
         )

@@ -1,0 +1,145 @@
+"""Settings that are fine one by one, and make no sense together.
+
+Looked for in the complete configuration, because one half of a contradiction may be a default, or
+stand in another profile of a scheduler configuration.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from rescheduler.config import durations
+from rescheduler.config.configuration import Configuration
+from rescheduler.config.places import Path, Place, rendered
+from rescheduler.config.usage import (
+    MOST_SAMPLES,
+    PROMETHEUS,
+    BasicAuth,
+    PrometheusSettings,
+    UsageSettings,
+)
+
+_USAGE: Final = ("usage",)
+_PROMETHEUS: Final = ("usage", "prometheus")
+_URL: Final = (*_PROMETHEUS, "url")
+_TOKEN_FILE: Final = (*_PROMETHEUS, "tokenFile")
+_CA_FILE: Final = (*_PROMETHEUS, "caFile")
+_BASIC_AUTH: Final = (*_PROMETHEUS, "basicAuth")
+
+
+@dataclass(frozen=True, slots=True)
+class Contradiction:
+    field: Path
+    """Where to mend it, from the root of a ReschedulerConfiguration."""
+    against: tuple[Path, ...]
+    """The other settings that it rests on."""
+    message: str
+
+
+def refuse_contradictions(configuration: Configuration, roots: Sequence[Place]) -> None:
+    """Leave a problem for each, in the first of the places that gives the field.
+
+    Not for settings that were refused already: those are defaults by now, and nobody gave them.
+    """
+    for found in _contradictions(configuration):
+        places = [_place(field, roots) for field in (found.field, *found.against)]
+        if not any(_has_problem(place) for place in places):
+            places[0].refuse(found.message)
+
+
+def _contradictions(configuration: Configuration) -> Iterator[Contradiction]:
+    yield from _about_samples(configuration.usage)
+    yield from _about_the_url(configuration.usage)
+    yield from _about_logging_in(configuration.usage.prometheus)
+
+
+def _about_samples(usage: UsageSettings) -> Iterator[Contradiction]:
+    window, interval = (*_USAGE, "window"), (*_USAGE, "interval")
+    needed = usage.debounce * usage.interval_seconds
+    if usage.window_seconds < needed:
+        yield Contradiction(
+            window,
+            (interval, (*_USAGE, "debounce")),
+            f"too short for {usage.debounce} samples (usage.debounce), one every "
+            f"{_text(usage.interval_seconds)} (usage.interval): make it at least {_text(needed)}",
+        )
+    samples = usage.window_seconds / usage.interval_seconds
+    if samples > MOST_SAMPLES:
+        shortest = _text(usage.window_seconds / MOST_SAMPLES)
+        yield Contradiction(
+            window,
+            (interval,),
+            f"holds {samples:.0f} samples, one every {_text(usage.interval_seconds)} "
+            f"(usage.interval), and may hold {MOST_SAMPLES}: make it shorter, or the interval at "
+            f"least {shortest}",
+        )
+    if usage.max_age_seconds < usage.interval_seconds:
+        yield Contradiction(
+            (*_USAGE, "maxAge"),
+            (interval,),
+            "shorter than usage.interval, so every node would be unknown between two samples: "
+            f"make it at least {_text(usage.interval_seconds)}",
+        )
+
+
+def _about_the_url(usage: UsageSettings) -> Iterator[Contradiction]:
+    prometheus = usage.prometheus
+    if not prometheus.url and usage.source == PROMETHEUS:
+        yield Contradiction(
+            _URL,
+            ((*_USAGE, "source"),),
+            'required, as usage.source is "prometheus": give its address, such as '
+            '"http://prometheus.monitoring:9090", or take another source',
+        )
+    elif not prometheus.url and prometheus != PrometheusSettings():
+        yield Contradiction(
+            _URL,
+            (),
+            "required, as the other settings of usage.prometheus have no effect without it: give "
+            "the address, or leave the section out",
+        )
+    if prometheus.ca_file and prometheus.url.startswith("http:"):
+        yield Contradiction(
+            _CA_FILE,
+            (_URL,),
+            "has no effect, as usage.prometheus.url begins with http: make it https, or leave this "
+            "out",
+        )
+
+
+def _about_logging_in(prometheus: PrometheusSettings) -> Iterator[Contradiction]:
+    basic_auth = prometheus.basic_auth
+    if prometheus.token_file and basic_auth != BasicAuth():
+        yield Contradiction(
+            _BASIC_AUTH,
+            (_TOKEN_FILE,),
+            f"contradicts {rendered(_TOKEN_FILE)}: a request carries one of them; leave one out",
+        )
+    if bool(basic_auth.username) != bool(basic_auth.password_file):
+        missing = "passwordFile" if basic_auth.username else "username"
+        given = "username" if basic_auth.username else "passwordFile"
+        yield Contradiction(
+            (*_BASIC_AUTH, missing),
+            ((*_BASIC_AUTH, given),),
+            f"required, as {rendered((*_BASIC_AUTH, given))} is given",
+        )
+
+
+def _place(field: Path, roots: Sequence[Place]) -> Place:
+    places = [_below(root, field) for root in roots]
+    return next((place for place in places if place.value is not None), places[0])
+
+
+def _below(place: Place, field: Path) -> Place:
+    for step in field:
+        place = place.at(str(step))
+    return place
+
+
+def _has_problem(place: Place) -> bool:
+    """At the place, or at one that it is a part of."""
+    return any(place.path[: len(path)] == path for path, _ in place.findings)
+
+
+def _text(seconds: float) -> str:
+    return durations.format_nanoseconds(round(seconds * durations.SECOND))

@@ -1,0 +1,153 @@
+"""Requests to the API server, signed, and their failures, named."""
+
+import asyncio
+import json
+import random
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
+from contextlib import asynccontextmanager, contextmanager
+from typing import TypeVar
+
+import aiohttp
+
+from rescheduler.errors import ConnectionSettingsError
+from rescheduler.kube import errors
+from rescheduler.kube.api import Object
+from rescheduler.kube.authentication import Login
+
+# Longer than the 10 s that the server itself may spend retrying inside an eviction.
+_REQUEST_TIMEOUT = aiohttp.ClientTimeout(total=30, connect=10)
+READ_ATTEMPTS = 5
+# A token file may be empty for the moment in which it is written anew.
+_PASSING = (aiohttp.ClientError, ConnectionSettingsError, TimeoutError, OSError, ValueError)
+
+T = TypeVar("T")
+
+
+class Transport:
+    def __init__(
+        self,
+        session: aiohttp.ClientSession,
+        login: Login,
+        renew: Callable[[], Awaitable[Login]],
+    ) -> None:
+        self._session = session
+        self._login = login
+        self._renew = renew
+        self._renewing = asyncio.Lock()
+        self.jitter = random.Random()  # noqa: S311 - spreads retries, guards nothing
+
+    async def request(
+        self,
+        method: str,
+        path: str,
+        *,
+        query: Mapping[str, str],
+        headers: Mapping[str, str],
+        data: str | None = None,
+    ) -> Object:
+        """What is answered in JSON."""
+
+        async def send() -> Object:
+            answer = await self._begin(method, path, query, headers, _REQUEST_TIMEOUT, data)
+            with self._named(f"{method} {path}"):
+                async with answer:
+                    return json.loads(await answer.read())  # type: ignore[no-any-return]
+
+        return await self._as_somebody(send)
+
+    @asynccontextmanager
+    async def stream(
+        self,
+        path: str,
+        *,
+        query: Mapping[str, str],
+        headers: Mapping[str, str],
+        timeout: aiohttp.ClientTimeout,  # noqa: ASYNC109 - aiohttp's own
+    ) -> AsyncIterator[aiohttp.ClientResponse]:
+        """An answer to be read bit by bit; what goes wrong meanwhile is named, too."""
+        answer = await self._as_somebody(
+            lambda: self._begin("GET", path, query, headers, timeout, None)
+        )
+        try:
+            with self._named(f"GET {path}"):
+                yield answer
+        finally:
+            answer.close()
+
+    async def patiently(self, ask: Callable[[], Awaitable[T]]) -> T:
+        """Reads may be repeated without harm, so passing faults are sat out here, in one place."""
+        for attempt in range(1, READ_ATTEMPTS + 1):
+            try:
+                return await ask()
+            except (errors.Unavailable, errors.Throttled) as problem:
+                if attempt == READ_ATTEMPTS:
+                    raise
+                pause = problem.retry_after_seconds or 0.2 * 2**attempt
+                await asyncio.sleep(pause * self.jitter.uniform(1.0, 1.5))
+        raise AssertionError("unreachable")
+
+    async def _as_somebody(self, ask: Callable[[], Awaitable[T]]) -> T:
+        used = self._login
+        try:
+            return await ask()
+        except errors.Unauthorized:
+            # A refused request had no effect, so even a write may be sent again with a new token.
+            async with self._renewing:
+                if self._login is used:
+                    self._login = await self._log_in_again()
+        try:
+            return await ask()
+        except errors.Unauthorized as problem:
+            raise errors.Unauthorized(
+                f"{self._login.server} does not accept our credentials ({problem}); "
+                "check the user of the kubeconfig, or the service account",
+                status=problem.status,
+            ) from problem
+
+    async def _log_in_again(self) -> Login:
+        try:
+            return await self._renew()
+        except ConnectionSettingsError as problem:
+            raise errors.Unavailable(f"cannot renew the login: {problem}") from problem
+
+    async def _begin(
+        self,
+        method: str,
+        path: str,
+        query: Mapping[str, str],
+        headers: Mapping[str, str],
+        timeout: aiohttp.ClientTimeout,  # noqa: ASYNC109 - aiohttp's own
+        data: str | None,
+    ) -> aiohttp.ClientResponse:
+        with self._named(f"{method} {path}"):
+            answer = await self._session.request(
+                method,
+                self._login.server + path,
+                params=query,
+                headers={**headers, **await self._login.headers()},
+                data=data,
+                timeout=timeout,
+                proxy=self._login.proxy,
+                # With the login, not the session: certificates and authorities are renewed too.
+                ssl=self._login.ssl_context,
+                server_hostname=self._login.tls_server_name,
+                # A redirect could carry the token elsewhere.
+                allow_redirects=False,
+            )
+            if not 200 <= answer.status < 300:  # noqa: PLR2004
+                raise errors.from_answer(answer.status, answer.headers, await answer.read())
+            return answer
+
+    @contextmanager
+    def _named(self, what: str) -> Iterator[None]:
+        try:
+            yield
+        except aiohttp.ClientSSLError as problem:
+            raise errors.Untrusted(f"{self._login.server}: {_words(problem)}") from problem
+        except _PASSING as problem:
+            raise errors.Unavailable(f"{what}: {_words(problem)}") from problem
+
+
+def _words(problem: Exception) -> str:
+    # Some of these have no text of their own, a time-out among them.
+    return f"{type(problem).__name__}: {problem}" if str(problem) else type(problem).__name__

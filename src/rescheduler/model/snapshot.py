@@ -1,0 +1,280 @@
+"""The whole cluster at one moment, immutable: what planning decides by."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+
+from rescheduler.model import daemons, objects, resources, workloads
+from rescheduler.model.cluster import Node, Pod, Workload
+from rescheduler.model.columns import (
+    NONE,
+    PHASES,
+    Amounts,
+    Flag,
+    LabelSets,
+    Numbers,
+    Owners,
+    PodClass,
+    PodColumns,
+    Template,
+)
+from rescheduler.model.objects import Object
+from rescheduler.model.resources import Resources
+from rescheduler.model.usage import Usage
+
+Key = tuple[str, str]
+"""Namespace (empty for what has none) and name."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Gap:
+    """Something that a snapshot may be wrong about."""
+
+    source: str
+    """The resource that is not, or not freshly, known: `pods`, `replicasets`, ..."""
+    reason: str
+    """In words, with the time since when."""
+    forbidden: bool = False
+    """We have no permission to look: waiting does not help."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Snapshot:
+    pods: PodColumns
+    node_slots: Sequence[Node | None]
+    """Slots keep their number while a node lives; None where a pod names a node that is not there,
+    or nobody does.
+    """
+    slot_names: Sequence[str | None]
+    allocatable: Amounts
+    """By slot and resource."""
+    requests: Amounts
+    """Distinct requests, by resource; pods and templates name a row."""
+    resource_names: tuple[str, ...]
+    """Of the columns of `allocatable` and `requests`."""
+    classes: Sequence[PodClass | None]
+    templates: Sequence[Template | None]
+    owners: Owners
+    label_sets: LabelSets
+    objects: Mapping[str, Mapping[Key, Object]] = field(default_factory=dict)
+    """All other kinds, by resource, reduced to the fields that we read."""
+    usage: Usage | None = None
+    """By place in `nodes`, and by row of `pods`; None: nobody asked for it."""
+    gaps: tuple[Gap, ...] = ()
+    unreadable: tuple[str, ...] = ()
+    """Objects that are there and could not be read: kind and name."""
+
+    # ------------------------------------------------------------------ nodes
+
+    @cached_property
+    def nodes(self) -> tuple[Node, ...]:
+        """By name, so that the same cluster always gives the same order."""
+        present = [node for node in self.node_slots if node is not None]
+        return tuple(sorted(present, key=lambda node: node.name))
+
+    @cached_property
+    def node_numbers(self) -> Mapping[str, int]:
+        """Name -> place in `nodes`, and row of what is counted by node."""
+        return {node.name: number for number, node in enumerate(self.nodes)}
+
+    @cached_property
+    def _number_by_slot(self) -> Numbers:
+        # One more than there are slots: the last is for pods on no node, whose slot is NONE (-1).
+        numbers = np.full(len(self.node_slots) + 1, NONE, np.int32)
+        for slot, node in enumerate(self.node_slots):
+            if node is not None:
+                numbers[slot] = self.node_numbers[node.name]
+        return numbers
+
+    @cached_property
+    def room(self) -> Amounts:
+        """What the nodes can hold, by node and resource."""
+        slots = np.empty(len(self.nodes), np.int32)
+        for slot, number in enumerate(self._number_by_slot[:-1]):
+            if number != NONE:
+                slots[number] = slot
+        return self.allocatable[slots]
+
+    # ------------------------------------------------------------------ pods
+
+    @cached_property
+    def rows(self) -> Numbers:
+        """Of `pods`, without the free ones."""
+        return np.flatnonzero(self.pods.pod_class != NONE).astype(np.int32)
+
+    @cached_property
+    def node_of_pod(self) -> Numbers:
+        """By row of `pods`: place in `nodes`; NONE for a pod on no node that is there."""
+        return self._number_by_slot[self.pods.node]
+
+    @cached_property
+    def _by_node(self) -> tuple[Numbers, Numbers]:
+        """Rows in order of their node, and where each node's begin."""
+        bound = self.rows[self.node_of_pod[self.rows] != NONE]
+        ordered = bound[np.argsort(self.node_of_pod[bound], kind="stable")]
+        borders = np.arange(len(self.nodes) + 1)
+        starts = np.searchsorted(self.node_of_pod[ordered], borders).astype(np.int32)
+        return ordered, starts
+
+    def rows_on(self, node: str) -> Numbers:
+        ordered, starts = self._by_node
+        number = self.node_numbers[node]
+        return ordered[starts[number] : starts[number + 1]]
+
+    def pods_on(self, node: str) -> tuple[Pod, ...]:
+        """By name."""
+        return self.pods_of(self.rows_on(node))
+
+    def pods_of(self, rows: Iterable[int]) -> tuple[Pod, ...]:
+        return tuple(sorted(map(self.pod, rows), key=lambda pod: pod.full_name))
+
+    @cached_property
+    def pending(self) -> Numbers:
+        """Rows of pods on no node that the scheduler may bind at any moment."""
+        gated = self.pods.flags[self.rows] & Flag.GATED != 0
+        waiting: Numbers = self.rows[(self.pods.node[self.rows] == NONE) & ~gated]
+        return waiting
+
+    def pod(self, row: int) -> Pod:
+        pods, row = self.pods, int(row)
+        pod_class = self.class_of(row)
+        template = self.template_of(row)
+        namespace, name = pods.names[row].split("/", 1)
+        slot, owner, flags = int(pods.node[row]), int(pods.owner[row]), int(pods.flags[row])
+        terminating = bool(flags & Flag.TERMINATING)
+        return Pod(
+            namespace=namespace,
+            name=name,
+            uid=pods.uids[row],
+            node=(self.slot_names[slot] or "") if slot != NONE else "",
+            phase=PHASES[pods.phase[row]],
+            ready=bool(flags & Flag.READY),
+            terminating=terminating,
+            labels={**pod_class.labels, **self.own_labels_of(row)},
+            annotations=pods.annotations.get(row, {}),
+            owner=self.owners[owner] if owner != NONE else None,
+            requests=self.requests_of(row),
+            priority=template.priority,
+            spec=template.spec(),
+            usage=self._usage_of(row),
+            leaving=terminating or bool(flags & Flag.LEAVING),
+        )
+
+    def rows_whose_spec_has(self, key: str) -> Numbers:
+        """Rows of pods whose specification has this key somewhere: few, for the rarer rules."""
+        quoted = f'"{key}":'.encode()
+        templates = [each is not None and quoted in each.spec_json for each in self.templates]
+        classes = [each is not None and templates[each.template] for each in self.classes]
+        found: Numbers = self.rows[np.array(classes, bool)[self.pods.pod_class[self.rows]]]
+        return found
+
+    def class_of(self, row: int) -> PodClass:
+        found: PodClass | None = self.classes[self.pods.pod_class[row]]
+        if found is None:
+            raise LookupError(f"row {row} is free")
+        return found
+
+    def template_of(self, row: int) -> Template:
+        found = self.templates[self.class_of(row).template]
+        if found is None:
+            raise LookupError(f"the template of row {row} is not there")
+        return found
+
+    def own_labels_of(self, row: int) -> Mapping[str, str]:
+        number = self.pods.own_labels[row]
+        return dict(self.label_sets[number] or ()) if number != NONE else {}
+
+    def requests_of(self, row: int) -> Resources:
+        asked = self.requests[self.pods.asks[row]].tolist()
+        return {name: n for name, n in zip(self.resource_names, asked, strict=True) if n}
+
+    def _usage_of(self, row: int) -> Mapping[str, float]:
+        if self.usage is None or self.usage.outage:
+            return {}
+        return {
+            resources.CPU: float(self.usage.pod_cpu[row]),
+            resources.MEMORY: float(self.usage.pod_memory[row]),
+        }
+
+    # ------------------------------------------------------------------ sums
+
+    @cached_property
+    def requested(self) -> Amounts:
+        """By node and resource: what its pods hold, until they are gone."""
+        return self._sum(self.rows)
+
+    @cached_property
+    def staying(self) -> Amounts:
+        """The same without pods that are on their way out: what balance is judged by."""
+        leaving = self.pods.flags[self.rows] & (Flag.TERMINATING | Flag.LEAVING) != 0
+        return self._sum(self.rows[~leaving])
+
+    @cached_property
+    def promised(self) -> Amounts:
+        """By node and resource: room that is spoken for. DaemonSets will put their pods on a new
+        node, and the scheduler may be making room there for a pod that waits.
+        """
+        total = np.zeros((len(self.nodes), len(self.resource_names)), np.int64)
+        for node, amounts in self._daemons_to_come().items():
+            for name, amount in amounts.items():
+                # What no node has and no pod asks for is of no concern.
+                if name in self.resource_names:
+                    column = self.resource_names.index(name)
+                    total[self.node_numbers[node], column] += amount
+        for row, node in self.pods.nominated.items():
+            if self.pods.node[row] == NONE and node in self.node_numbers:
+                total[self.node_numbers[node]] += self.requests[self.pods.asks[row]]
+        return total
+
+    def _daemons_to_come(self) -> Mapping[str, Resources]:
+        sets = self.objects.get("daemonsets", {}).values()
+        at_work = [daemons.read(each) for each in sets if daemons.is_at_work(each)]
+        uids = {each.uid for each in at_work}
+        owners = {
+            number: owner.uid
+            for number, owner in enumerate(self.owners)
+            if owner is not None and owner.uid in uids
+        }
+        bound = self.rows[self.pods.node[self.rows] != NONE]
+        theirs = bound[np.isin(self.pods.owner[bound], list(owners))].tolist()
+        present = {
+            (owners[self.pods.owner[row]], self.slot_names[self.pods.node[row]] or "")
+            for row in theirs
+        }
+        return daemons.reserved(at_work, self.nodes, present)
+
+    def _sum(self, rows: Numbers) -> Amounts:
+        nodes = self.node_of_pod[rows]
+        rows, nodes = rows[nodes != NONE], nodes[nodes != NONE]
+        asks = self.pods.asks[rows]
+        total = np.empty((len(self.nodes), len(self.resource_names)), np.int64)
+        for column in range(total.shape[1]):
+            # In float64, which bincount counts in, whole numbers are exact up to 9e15: 8 PiB.
+            amounts = self.requests[asks, column]
+            total[:, column] = np.bincount(nodes, weights=amounts, minlength=len(self.nodes))
+        return total
+
+    # ------------------------------------------------------------------ other objects
+
+    def find(self, resource: str, namespace: str, name: str) -> Object | None:
+        return self.objects.get(resource, {}).get((namespace, name))
+
+    def workload_of(self, pod: Pod) -> Workload | None:
+        """The ReplicaSet that the pod belongs to, if it is there."""
+        if pod.owner is None or pod.owner.kind != "ReplicaSet":
+            return None
+        replica_set = self.find("replicasets", pod.namespace, pod.owner.name)
+        if replica_set is None or replica_set["metadata"]["uid"] != pod.owner.uid:
+            return None
+        return workloads.of_replica_set(replica_set, self._deployment_of(replica_set))
+
+    def _deployment_of(self, replica_set: Object) -> Object | None:
+        owner = objects.controller(replica_set)
+        if owner is None or owner["kind"] != "Deployment":
+            return None
+        namespace = replica_set["metadata"]["namespace"]
+        deployment = self.find("deployments", namespace, owner["name"])
+        same = deployment is not None and deployment["metadata"]["uid"] == owner["uid"]
+        return deployment if same else None

@@ -1,0 +1,47 @@
+"""What nodes and pods use, as planning sees it: by row, in the order of the snapshot."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+Figures = npt.NDArray[np.float64]
+"""CPU in thousandths of a core, memory in bytes; NaN: unknown, which is not zero."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Usage:
+    """Figures of the placement that they were asked for: pods that left since they were measured
+    are taken out of their node, pods that came are added, so nothing moves twice on old numbers.
+    """
+
+    source: str
+    """Who measured it; `requests`: nobody did, pods count as what they ask for."""
+    as_of: float
+    """When the newest sample was measured, in Unix seconds; NaN when there is none."""
+    node_cpu: Figures
+    node_memory: Figures
+    """NaN for both or for none. A node that is unknown neither gives nor takes pods."""
+    pod_cpu: Figures
+    pod_memory: Figures
+    """Measured, or the best guess: the pod that it is a copy of, the mean of its owner's pods, what
+    it asks for. NaN only while there is an outage.
+    """
+    pod_measured: npt.NDArray[np.bool_]
+    """Which figures of pods are measured, and fresh."""
+    unknown_nodes: Mapping[int, str]
+    """By row: why the node is unknown."""
+    outage: str = ""
+    """Why every node is unknown, so that whoever goes by usage has to rest; empty: some are known,
+    or there are no nodes.
+    """
+
+    def __post_init__(self) -> None:
+        for figures in (self.node_cpu, self.node_memory, self.pod_cpu, self.pod_memory):
+            figures.flags.writeable = False
+        self.pod_measured.flags.writeable = False
+
+    @property
+    def node_known(self) -> npt.NDArray[np.bool_]:
+        return ~np.isnan(self.node_cpu)

@@ -1,0 +1,29 @@
+"""Everything that can be seen of a live cluster, once: what is saved, and what is shown."""
+
+from rescheduler.clock import Clock
+from rescheduler.config import UsageSettings
+from rescheduler.errors import ReschedulerError
+from rescheduler.kube import KubeApi
+from rescheduler.observe import sources
+from rescheduler.observe.files.exporting import time_text
+from rescheduler.observe.files.loading import Loaded
+from rescheduler.observe.observer import observing
+from rescheduler.wire import NODES, PODS
+
+
+class Unseen(ReschedulerError):
+    """Without nodes and pods there is nothing to be told of a cluster."""
+
+
+async def take(kube: KubeApi, clock: Clock) -> Loaded:
+    # One sample has to do, for nobody waits for a row of them.
+    settings = UsageSettings(debounce=1)
+    async with observing(kube, clock, sources.BY_NAME, settings) as observer:
+        await observer.settled()
+        await observer.measure()
+        snapshot = observer.with_usage(observer.snapshot())
+        now = time_text(int(clock.now().timestamp()))
+    for gap in snapshot.gaps:
+        if gap.source in (NODES.plural, PODS.plural):
+            raise Unseen(f"{gap.source} cannot be seen: {gap.reason}")
+    return Loaded(snapshot=snapshot, taken_at=now)

@@ -1,0 +1,254 @@
+"""One pod as the server sent it -> the facts that its row holds.
+
+This is the hot path: 150,000 times at the first sync, then once an event. What pods have in common
+is therefore not decoded again: the bytes of a specification, and of a set of labels, are looked up
+first, and only those never seen before are taken apart.
+"""
+
+from collections.abc import Mapping
+from typing import Any, Final, NamedTuple
+
+import msgspec
+
+from rescheduler import wire
+from rescheduler.model import names, resources
+from rescheduler.model.cluster import Owner
+from rescheduler.model.columns import PHASES, Flag
+from rescheduler.model.objects import Object
+from rescheduler.observe.state import canonical
+from rescheduler.wire import View
+
+Pairs = tuple[tuple[str, str], ...]
+
+# Plain numbers: the operators of an enumeration cost as much as reading a pod.
+_READY: Final = int(Flag.READY)
+_TERMINATING: Final = int(Flag.TERMINATING)
+_GATED: Final = int(Flag.GATED)
+_UNSCHEDULABLE: Final = int(Flag.UNSCHEDULABLE)
+
+FINISHED: Final = ("Succeeded", "Failed")
+_PHASE_NUMBERS: Final = {phase: number for number, phase in enumerate(PHASES)}
+_TOKEN_VOLUME: Final = "kube-api-access-"  # noqa: S105 - what Kubernetes calls it
+# Some templates come and go with every rollout: the caches are emptied when they hold that many
+# more than are in use.
+_SLACK: Final = 4096
+
+
+_RESIZE_PENDING: Final = "PodResizePending"
+_ABOUT_RESIZING: Final = (
+    "containerStatuses",
+    "initContainerStatuses",
+    "resources",
+    "allocatedResources",
+)
+
+
+class PodFacts(NamedTuple):
+    name: str
+    """namespace/name"""
+    namespace: str
+    uid: str
+    node: str
+    phase: int
+    flags: int
+    created: int
+    started: int
+    owner: Owner | None
+    labels: bytes
+    """Those that alike pods have in common, as JSON."""
+    own_labels: Pairs
+    spec_json: bytes
+    resized: "Resized | None"
+    annotations: Mapping[str, str] | None
+    claims: tuple[str, ...]
+    nominated: str
+    deleting: int
+
+    @property
+    def has_more(self) -> bool:
+        """Than most pods have."""
+        return bool(
+            self.annotations or self.claims or self.nominated or self.deleting or self.resized
+        )
+
+
+class Resized(NamedTuple):
+    """What a pod holds when that is not what its specification says: during and after a resize."""
+
+    requests: resources.Resources
+    status_json: bytes
+    """By which it is known."""
+
+
+class _Spec(NamedTuple):
+    canonical: bytes
+    ephemeral: tuple[str, ...]
+    """Names of the volumes for which each pod gets a claim of its own."""
+
+
+class PodReader:
+    def __init__(self) -> None:
+        self._labels: dict[bytes, bytes] = {}
+        self._specs: dict[bytes, _Spec] = {}
+        self._resized: dict[tuple[bytes, ...], Resized | None] = {}
+
+    def forget_unused(self, in_use: int) -> None:
+        for cache in (self._labels, self._specs, self._resized):
+            if len(cache) > 2 * in_use + _SLACK:
+                cache.clear()
+
+    def read(self, pod: View) -> PodFacts:
+        """The view is used up by it. Raises ValueError for what no API server would send."""
+        metadata, spec, status = pod.metadata, pod.spec, pod.status
+        namespace, name, uid = metadata.namespace, metadata.name, metadata.uid
+        if not namespace or not name or not uid:
+            raise ValueError("it has no namespace, name or uid")
+        annotations = _annotations(metadata.annotations)
+        owner = _owner(metadata.ownerReferences)
+        labels, own_labels = self._split(metadata.labels)
+        node = spec.nodeName
+        spec.nodeName = ""
+        if owner is not None and owner.kind == "DaemonSet":
+            canonical.take_out_daemon_pin(spec)
+        elif annotations is not None and names.ORIGINAL_POD in annotations:
+            canonical.take_out_our_pin(spec)
+        spec_json, claims = self._read_spec(name, spec)
+        flags = _conditions(status.conditions)
+        deleting = wire.seconds(metadata.deletionTimestamp)
+        if deleting:
+            flags |= _TERMINATING
+        if not node and spec.schedulingGates:
+            flags |= _GATED
+        return PodFacts(
+            f"{namespace}/{name}",
+            namespace,
+            uid,
+            node,
+            _PHASE_NUMBERS.get(status.phase, 0),
+            flags,
+            wire.seconds(metadata.creationTimestamp),
+            wire.seconds(status.startTime),
+            owner,
+            labels,
+            own_labels,
+            spec_json,
+            # As long as it has no node, what it asks for is what counts.
+            self._read_resized(spec_json, status) if node else None,
+            annotations,
+            claims,
+            status.nominatedNodeName,
+            deleting,
+        )
+
+    def _split(self, labels: Any) -> tuple[bytes, Pairs]:  # noqa: ANN401 - part of a view
+        key = wire.opaque_key(labels)
+        known = self._labels.get(key)
+        if known is not None:
+            return known, ()
+        pairs = wire.opaque_strings(labels)
+        shared = {key: value for key, value in pairs.items() if key not in names.OF_ONE_POD}
+        own = tuple(sorted(pair for pair in pairs.items() if pair[0] in names.OF_ONE_POD))
+        encoded = msgspec.json.encode(shared, order="sorted")
+        if not own:
+            self._labels[key] = encoded
+        return encoded, own
+
+    def _read_spec(self, pod: str, spec: Any) -> tuple[bytes, tuple[str, ...]]:  # noqa: ANN401
+        """Its canonical form, and the claims that the pod mounts."""
+        volumes = spec.volumes
+        _take_out_token(volumes)
+        key = wire.fingerprint(spec)
+        known = self._specs.get(key)
+        if known is None:
+            claims = _take_out_claims(pod, volumes)
+            if claims:
+                key = wire.fingerprint(spec)
+            known = self._specs.get(key)
+            if known is None:
+                known = _Spec(canonical.encode(wire.to_json(spec)), _ephemeral(volumes))
+                self._specs[key] = known
+            return known.canonical, claims
+        if known.ephemeral:
+            return known.canonical, tuple(f"{pod}-{name}" for name in known.ephemeral)
+        return known.canonical, ()
+
+    def _read_resized(self, spec_json: bytes, status: Any) -> Resized | None:  # noqa: ANN401
+        # Each between its own borders, so that none is taken for part of another.
+        prints = [wire.fingerprint(each) for each in status.containerStatuses]
+        if wire.has(status, "resources"):
+            prints.append(b"pod" + wire.fingerprint(status.resources))
+        if allocated := wire.opaque_key(status.allocatedResources):
+            prints.append(b"allocated" + allocated)
+        if not prints:
+            return None
+        prints += [b"init" + wire.fingerprint(each) for each in status.initContainerStatuses]
+        for each in status.conditions:
+            if each.type == _RESIZE_PENDING:
+                prints.append(f"pending {each.status} {each.reason}".encode())
+        key = (spec_json, *prints)
+        if key not in self._resized:
+            self._resized[key] = _resized(spec_json, wire.to_json(status))
+        return self._resized[key]
+
+
+def _resized(spec_json: bytes, status: Object) -> Resized | None:
+    spec: Object = msgspec.json.decode(spec_json)
+    actual = resources.of_pod(spec, status)
+    if actual == resources.of_pod(spec):
+        return None
+    relevant = {key: status[key] for key in _ABOUT_RESIZING if key in status}
+    pending = [
+        {key: each[key] for key in ("type", "status", "reason") if key in each}
+        for each in status.get("conditions", ())
+        if each.get("type") == _RESIZE_PENDING
+    ]
+    if pending:
+        relevant["conditions"] = pending
+    return Resized(actual, msgspec.json.encode(relevant, order="sorted"))
+
+
+def _annotations(annotations: Mapping[str, str]) -> Mapping[str, str] | None:
+    found = [key for key in annotations if key in names.READ_ON_PODS]
+    return {key: annotations[key] for key in found} if found else None
+
+
+def _owner(references: Any) -> Owner | None:  # noqa: ANN401
+    for each in references:
+        if each.controller:
+            return Owner(kind=each.kind, name=each.name, uid=each.uid)
+    return None
+
+
+def _conditions(conditions: Any) -> int:  # noqa: ANN401
+    flags = 0
+    for each in conditions:
+        kind = each.type
+        if kind == "Ready":
+            if each.status == "True":
+                flags |= _READY
+        elif kind == "PodScheduled" and each.reason == "Unschedulable" and each.status == "False":
+            flags |= _UNSCHEDULABLE
+    return flags
+
+
+def _take_out_token(volumes: Any) -> None:  # noqa: ANN401
+    """The volume with the token of the service account: every pod's has a name of its own."""
+    for index in reversed(range(len(volumes))):
+        if volumes[index].name.startswith(_TOKEN_VOLUME):
+            del volumes[index]
+
+
+def _take_out_claims(pod: str, volumes: Any) -> tuple[str, ...]:  # noqa: ANN401
+    claims: list[str] = []
+    for volume in volumes:
+        source = volume.volumeSource
+        if wire.has(source, "persistentVolumeClaim"):
+            claims.append(source.persistentVolumeClaim.claimName)
+            source.persistentVolumeClaim.claimName = ""
+        elif wire.has(source, "ephemeral"):
+            claims.append(f"{pod}-{volume.name}")
+    return tuple(claims)
+
+
+def _ephemeral(volumes: Any) -> tuple[str, ...]:  # noqa: ANN401
+    return tuple(each.name for each in volumes if wire.has(each.volumeSource, "ephemeral"))

@@ -1,0 +1,323 @@
+"""Pods, as columns. A row is written as a whole or not at all, and reused when its pod is gone."""
+
+from collections.abc import Mapping
+from typing import Any, Final, TypeVar
+
+import msgspec
+
+from rescheduler.model import names, resources
+from rescheduler.model.cluster import Owner
+from rescheduler.model.columns import (
+    NONE,
+    Amounts,
+    Flag,
+    LabelSets,
+    Owners,
+    PodClass,
+    PodColumns,
+    Template,
+)
+from rescheduler.model.objects import Object
+from rescheduler.model.resources import Resources
+from rescheduler.observe.state.amounts import AmountTable, ResourceNames
+from rescheduler.observe.state.interning import Interner
+from rescheduler.observe.state.nodes import NodeTable
+from rescheduler.observe.state.pod_columns import Arrays
+from rescheduler.observe.state.pod_reading import FINISHED, Pairs, PodFacts, PodReader
+from rescheduler.observe.state.sharing import CopyOnWrite
+from rescheduler.wire import View
+
+T = TypeVar("T")
+
+ClassKey = tuple[str, bytes, bytes]
+"""Namespace, labels and specification."""
+
+_FIRST_ROWS: Final = 1024
+# Plain numbers: the operators of an enumeration cost as much as writing a row.
+_LEAVING: Final = int(Flag.LEAVING)
+_STAYING: Final = 0xFF & ~int(Flag.LEAVING)
+
+
+class PodTable:
+    def __init__(self, nodes: NodeTable, resource_names: ResourceNames) -> None:
+        self._nodes = nodes
+        self._reader = PodReader()
+        self._rows: dict[str, int] = {}
+        self._free: list[int] = []
+        self._names: CopyOnWrite[list[str]] = CopyOnWrite([])
+        self._uids: CopyOnWrite[list[str]] = CopyOnWrite([])
+        self._columns: CopyOnWrite[Arrays] = CopyOnWrite(Arrays(_FIRST_ROWS))
+        self._annotations: CopyOnWrite[dict[int, Mapping[str, str]]] = CopyOnWrite({})
+        self._claims: CopyOnWrite[dict[int, tuple[str, ...]]] = CopyOnWrite({})
+        self._nominated: CopyOnWrite[dict[int, str]] = CopyOnWrite({})
+        self._deleting: CopyOnWrite[dict[int, int]] = CopyOnWrite({})
+        self._resized: CopyOnWrite[dict[int, bytes]] = CopyOnWrite({})
+        self._requests: Interner[tuple[tuple[str, int], ...], Resources] = Interner()
+        self._amounts = AmountTable(resource_names)
+        self._templates: Interner[bytes, Template] = Interner(self._release_template)
+        self._classes: Interner[ClassKey, PodClass] = Interner(self._release_class)
+        self._owners: Interner[str, Owner] = Interner()
+        self._label_sets: Interner[Pairs, Pairs] = Interner()
+        self._copies: dict[str, set[int]] = {}
+        """By UID of the original: rows of the pods that take its place, seen or assumed."""
+        self._unheard: set[str] | None = None
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    # ------------------------------------------------------------------ what the server says
+
+    def put(self, pod: View) -> None:
+        """Raises ValueError, and changes nothing, for a pod that cannot be read."""
+        if pod.status.phase in FINISHED:
+            # It holds nothing any more. (The server does not even send these, if asked not to.)
+            self.remove(f"{pod.metadata.namespace}/{pod.metadata.name}")
+            return
+        self._write(self._reader.read(pod))
+
+    def remove(self, name: str) -> None:
+        row = self._rows.pop(name, None)
+        if row is not None:
+            self._clear(row)
+
+    def begin_listing(self) -> None:
+        self._unheard = {name for name, row in self._rows.items() if not self._is_assumed(row)}
+
+    def end_listing(self) -> None:
+        for name in self._unheard or ():
+            self.remove(name)
+        self._unheard = None
+        self._reader.forget_unused(len(self._templates) + len(self._classes))
+
+    # ------------------------------------------------------------------ what we assume
+
+    def assume(self, name: str, uid: str, target: str) -> bool:
+        """From now on a copy of the pod counts on the target, and the pod as leaving, until the
+        copy is seen or the pod is gone. False when there is no such pod, or a copy is there.
+        """
+        row = self._rows.get(name)
+        if row is None or self._uids.value[row] != uid or uid in self._copies:
+            return False
+        copy = self._new_row(_assumed(uid))
+        columns = self._own()
+        columns.node[copy] = self._nodes.use_slot(target)
+        columns.pod_class[copy] = self._classes.use_again(int(columns.pod_class[row]))
+        columns.asks[copy] = self._requests.use_again(int(columns.asks[row]))
+        owner, own_labels = int(columns.owner[row]), int(columns.own_labels[row])
+        if owner != NONE:
+            columns.owner[copy] = self._owners.use_again(owner)
+        if own_labels != NONE:
+            columns.own_labels[copy] = self._label_sets.use_again(own_labels)
+        columns.flags[copy] = int(Flag.ASSUMED)
+        self._names.own()[copy] = name
+        original = name.split("/", 1)[1]
+        annotations = {names.ORIGINAL_POD: uid, names.ORIGINAL_POD_NAME: original}
+        self._annotations.own()[copy] = annotations
+        self._note_copy(copy)
+        return True
+
+    def forget(self, uid: str) -> None:
+        """The move is not going to happen, or has been seen."""
+        self.remove(_assumed(uid))
+
+    def _is_assumed(self, row: int) -> bool:
+        return bool(self._columns.value.flags[row] & int(Flag.ASSUMED))
+
+    # ------------------------------------------------------------------ rows
+
+    def _write(self, facts: PodFacts) -> None:
+        node, pod_class, asks, owner, own_labels = self._numbers(facts)
+        row = self._rows.get(facts.name)
+        is_new = row is None
+        if row is None:
+            row = self._new_row(facts.name)
+        else:
+            self._release(row)
+            self._part_from_copies(row, facts.uid)
+        columns = self._own()
+        columns.node[row] = node
+        columns.pod_class[row] = pod_class
+        columns.asks[row] = asks
+        columns.owner[row] = owner
+        columns.own_labels[row] = own_labels
+        columns.phase[row] = facts.phase
+        columns.flags[row] = facts.flags | (_LEAVING if facts.uid in self._copies else 0)
+        columns.created[row] = facts.created
+        columns.started[row] = facts.started
+        if self._uids.value[row] != facts.uid:
+            self._uids.own()[row] = facts.uid
+        if not self._names.value[row]:
+            self._names.own()[row] = facts.name
+        if not is_new or facts.has_more:
+            _set(self._annotations, row, facts.annotations)
+            _set(self._claims, row, facts.claims)
+            _set(self._nominated, row, facts.nominated)
+            _set(self._deleting, row, facts.deleting)
+            _set(self._resized, row, facts.resized.status_json if facts.resized else None)
+        if facts.annotations and names.ORIGINAL_POD in facts.annotations:
+            self._see_copy(row, terminating=bool(facts.flags & Flag.TERMINATING))
+        if self._unheard is not None:
+            self._unheard.discard(facts.name)
+
+    def _numbers(self, facts: PodFacts) -> tuple[int, int, int, int, int]:
+        """Of what the pod shares with others, each with one user more."""
+        key = (facts.namespace, facts.labels, facts.spec_json)
+        pod_class = self._classes.find(key)
+        if pod_class is None:
+            pod_class = self._classes.use(key, lambda: self._new_class(facts))
+        else:
+            self._classes.use_again(pod_class)
+        if facts.resized is None:
+            template = self._templates.value(self._classes.value(pod_class).template)
+            asks = self._requests.use_again(template.asks)
+        else:
+            asks = self._use_requests(facts.resized.requests)
+        owner, own = facts.owner, facts.own_labels
+        return (
+            self._nodes.use_slot(facts.node) if facts.node else NONE,
+            pod_class,
+            asks,
+            self._owners.use(owner.uid, lambda: owner) if owner else NONE,
+            self._label_sets.use(own, lambda: own) if own else NONE,
+        )
+
+    def _new_row(self, name: str) -> int:
+        if self._free:
+            row = self._free.pop()
+        else:
+            row = len(self._names.value)
+            self._names.own().append("")
+            self._uids.own().append("")
+            if row >= len(self._columns.value):
+                self._columns.replace(self._columns.value.larger(2 * row))
+        self._rows[name] = row
+        return row
+
+    def _clear(self, row: int) -> None:
+        self._part_from_copies(row, "")
+        self._release(row)
+        self._own().clear(row)
+        self._names.own()[row] = ""
+        self._uids.own()[row] = ""
+        for sparse in self._sparse():
+            _set(sparse, row, None)
+        self._free.append(row)
+
+    def _sparse(self) -> tuple[CopyOnWrite[Any], ...]:
+        return self._annotations, self._claims, self._nominated, self._deleting, self._resized
+
+    def _release(self, row: int) -> None:
+        columns = self._columns.value
+        self._classes.release(int(columns.pod_class[row]))
+        self._requests.release(int(columns.asks[row]))
+        for number, release in (
+            (int(columns.node[row]), self._nodes.release_slot),
+            (int(columns.owner[row]), self._owners.release),
+            (int(columns.own_labels[row]), self._label_sets.release),
+        ):
+            if number != NONE:
+                release(number)
+
+    def _own(self) -> Arrays:
+        return self._columns.own()
+
+    # ------------------------------------------------------------------ originals and copies
+
+    def _see_copy(self, row: int, *, terminating: bool) -> None:
+        self.forget(self._annotations.value[row][names.ORIGINAL_POD])
+        if not terminating:  # else it was taken back, and the original stays
+            self._note_copy(row)
+
+    def _note_copy(self, row: int) -> None:
+        original = self._annotations.value[row][names.ORIGINAL_POD]
+        self._copies.setdefault(original, set()).add(row)
+        self._mark_original_of(row, leaving=True)
+
+    def _part_from_copies(self, row: int, uid_now: str) -> None:
+        """The row is about to hold something else: it may have been a copy, or an original."""
+        original = self._annotations.value.get(row, {}).get(names.ORIGINAL_POD, "")
+        copies = self._copies.get(original)
+        if copies is not None and row in copies:
+            copies.discard(row)
+            if not copies:
+                del self._copies[original]
+                self._mark_original_of(row, leaving=False)
+        before = self._uids.value[row]
+        if before and before != uid_now:
+            self.forget(before)
+
+    def _mark_original_of(self, row: int, *, leaving: bool) -> None:
+        annotations = self._annotations.value[row]
+        namespace = self._names.value[row].split("/", 1)[0]
+        original = self._rows.get(f"{namespace}/{annotations.get(names.ORIGINAL_POD_NAME)}")
+        if original is None or self._uids.value[original] != annotations[names.ORIGINAL_POD]:
+            return
+        columns = self._own()
+        kept = int(columns.flags[original]) & _STAYING
+        columns.flags[original] = kept | _LEAVING if leaving else kept
+
+    # ------------------------------------------------------------------ what rows have in common
+
+    def _new_class(self, facts: PodFacts) -> PodClass:
+        # The class is a user of its template, and its pods are users of the class.
+        spec_json = facts.spec_json
+        template = self._templates.use(spec_json, lambda: self._new_template(spec_json))
+        labels: Mapping[str, str] = msgspec.json.decode(facts.labels)
+        return PodClass(namespace=facts.namespace, labels=labels, template=template)
+
+    def _new_template(self, spec_json: bytes) -> Template:
+        spec: Object = msgspec.json.decode(spec_json)
+        asks = self._use_requests(resources.of_pod(spec))
+        return Template(spec_json=spec_json, asks=asks, priority=spec.get("priority") or 0)
+
+    def _release_template(self, template: Template) -> None:
+        self._requests.release(template.asks)
+
+    def _release_class(self, pod_class: PodClass) -> None:
+        self._templates.release(pod_class.template)
+
+    def _use_requests(self, asked: Resources) -> int:
+        number = self._requests.use(tuple(sorted(asked.items())), lambda: asked)
+        self._amounts.write(number, asked)
+        return number
+
+    # ------------------------------------------------------------------ sharing
+
+    def share(self) -> PodColumns:
+        rows = len(self._names.value)
+        return PodColumns(
+            names=self._names.share(),
+            uids=self._uids.share(),
+            annotations=self._annotations.share(),
+            claims=self._claims.share(),
+            nominated=self._nominated.share(),
+            deleting=self._deleting.share(),
+            resized=self._resized.share(),
+            **self._columns.share().read_only(rows),
+        )
+
+    def share_requests(self) -> Amounts:
+        return self._amounts.share(len(self._requests.values.value))
+
+    def share_common(self) -> tuple[list[PodClass | None], list[Template | None]]:
+        return self._classes.values.share(), self._templates.values.share()
+
+    def share_owners(self) -> Owners:
+        return self._owners.values.share()
+
+    def share_label_sets(self) -> LabelSets:
+        return self._label_sets.values.share()
+
+
+def _assumed(uid: str) -> str:
+    """The key of an assumed copy's row: no pod has such a name."""
+    return f"assumed copy of {uid}"
+
+
+def _set(sparse: CopyOnWrite[dict[int, T]], row: int, value: T | None) -> None:
+    """For what few rows have: nothing is kept for the others."""
+    if value:
+        if sparse.value.get(row) != value:
+            sparse.own()[row] = value
+    elif row in sparse.value:
+        del sparse.own()[row]

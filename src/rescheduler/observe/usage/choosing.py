@@ -1,0 +1,68 @@
+"""Who is asked for usage: chosen once, at the start, and told with the reason."""
+
+from collections.abc import AsyncIterator, Mapping
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass
+
+import numpy as np
+
+from rescheduler import prometheus
+from rescheduler.config import UsageSettings
+from rescheduler.config.usage import AUTO, METRICS_SERVER, PROMETHEUS
+from rescheduler.errors import ReschedulerError
+from rescheduler.kube import KubeApi, errors
+from rescheduler.observe.usage.samples import usable
+from rescheduler.observe.usage.sources import UsageSource
+from rescheduler.observe.usage.sources.metrics_server import MetricsServer
+from rescheduler.observe.usage.sources.prometheus import PrometheusSource
+from rescheduler.observe.usage.sources.requests import Requests
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Choice:
+    source: UsageSource
+    reason: str
+    """In words, for the log."""
+
+
+@asynccontextmanager
+async def choose(settings: UsageSettings, kube: KubeApi) -> AsyncIterator[Choice]:
+    """The source of the configuration; for `auto`, the best that answers now."""
+    async with AsyncExitStack() as open_until_the_end:
+        candidates: dict[str, UsageSource] = {METRICS_SERVER: MetricsServer(kube)}
+        if settings.prometheus.url:
+            door = await open_until_the_end.enter_async_context(
+                prometheus.connect(settings.prometheus)
+            )
+            source = PrometheusSource(door, settings)
+            candidates = {PROMETHEUS: source, **candidates}
+        if settings.source == AUTO:
+            yield await best_of(candidates)
+        else:
+            chosen = candidates.get(settings.source, Requests())
+            yield Choice(source=chosen, reason=f"usage.source is {settings.source}")
+
+
+async def best_of(candidates: Mapping[str, UsageSource]) -> Choice:
+    """The first, by name, that answers with figures; else requests, which need nobody."""
+    passed_over = [] if PROMETHEUS in candidates else ["no usage.prometheus.url is configured"]
+    for name, source in candidates.items():
+        if why_not := await _why_not(source):
+            passed_over.append(f"{name}: {why_not}")
+        else:
+            reason = "; ".join([f"{name} answers with figures", *passed_over])
+            return Choice(source=source, reason=reason)
+    reason = "; ".join(["nobody measures usage, so requests count", *passed_over])
+    return Choice(source=Requests(), reason=reason)
+
+
+async def _why_not(source: UsageSource) -> str:
+    try:
+        sample = await source.read()
+    except errors.NotFound:
+        return "metrics.k8s.io is not served"
+    except ReschedulerError as problem:
+        return str(problem)
+    if not np.any(usable(sample.nodes, zero_is_fine=False)):
+        return "it answers, but with no figure of a node that can be true"
+    return ""

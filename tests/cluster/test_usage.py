@@ -1,0 +1,264 @@
+"""Usage end to end: annotations of simulated pods, a real metrics-server or Prometheus, figures."""
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, replace
+from datetime import datetime
+from pathlib import Path
+
+import numpy as np
+import pytest
+from structlog.testing import capture_logs
+
+from rescheduler.clock import SystemClock
+from rescheduler.config import BasicAuth, PrometheusSettings, UsageSettings
+from rescheduler.kube import KubeApi, connect
+from rescheduler.model.usage import Usage
+from rescheduler.observe.usage import Placement, Sampler, choose
+from rescheduler.prometheus import PrometheusError
+from testbed.builders import pod, pod_spec
+from testbed.flags import BASIC_AUTH_PASSWORD, BASIC_AUTH_USER
+from testbed.instance import OwnedInstance
+from testbed.tokengate import TokenGate
+from testbed.world import World, install_rights, make_world
+
+MEBIBYTE = 2**20
+# What a node uses besides its pods, where nothing is said.
+NODE_CPU, NODE_MEMORY = 50, 256 * MEBIBYTE
+
+# Answers come every few seconds here, and the tests are to be short.
+QUICK = UsageSettings(interval_seconds=1, window_seconds=60, max_age_seconds=25, debounce=2)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Scene:
+    """A node with two pods that say what they use, and an empty one."""
+
+    world: World
+    kube: KubeApi
+
+    async def placement(self) -> Placement:
+        pods = await self.world.api.list("Pod", self.world.name)
+        nodes = self.world.nodes
+        return Placement(
+            nodes=nodes,
+            pod_names=[f"{self.world.name}/{each['metadata']['name']}" for each in pods],
+            pod_uids=[each["metadata"]["uid"] for each in pods],
+            pod_nodes=np.array([nodes.index(each["spec"]["nodeName"]) for each in pods], np.int32),
+            pod_started=np.array([_seconds(each["status"].get("startTime")) for each in pods]),
+            pod_owners=np.full(len(pods), -1),
+            cpu_requests=np.full(len(pods), 500),
+            memory_requests=np.full(len(pods), 256 * MEBIBYTE),
+        )
+
+    async def usage_when(
+        self, what: str, sampler: Sampler, condition: Callable[[Usage], bool]
+    ) -> Usage:
+        """Samples until it is so."""
+        found: list[Usage] = []
+
+        async def is_so() -> bool:
+            await sampler.sample()
+            found[:] = [sampler.usage(await self.placement())]
+            return condition(found[0])
+
+        await self.world.wait(what, is_so)
+        return found[0]
+
+    async def wait_until_chosen(self, source: str, settings: UsageSettings) -> None:
+        async def is_chosen() -> bool:
+            async with choose(settings, self.kube) as choice:
+                return choice.source.name == source
+
+        await self.world.wait(f"{source} answers", is_chosen)
+
+
+@asynccontextmanager
+async def scene(owned: OwnedInstance, folder: Path) -> AsyncIterator[Scene]:
+    await install_rights(owned.instance)
+    async with (
+        make_world(owned.instance, folder, "usage") as world,
+        connect(str(world.kubeconfig())) as kube,
+    ):
+        busy, _ = await world.add_nodes(2)
+        for name, cpu, memory in (("large", "600m", "512Mi"), ("small", "100m", "64Mi")):
+            manifest = pod(
+                name, spec=pod_spec() | {"nodeName": busy}, cpu_usage=cpu, memory_usage=memory
+            )
+            await world.create(manifest)
+        made = Scene(world=world, kube=kube)
+        await world.wait("the pods run", lambda: _have_started(made))
+        yield made
+
+
+async def _have_started(made: Scene) -> bool:
+    return bool(((await made.placement()).pod_started > 0).all())
+
+
+def _seconds(time: str | None) -> float:
+    return datetime.fromisoformat(time).timestamp() if time else 0.0
+
+
+def is_all_measured(usage: Usage) -> bool:
+    """A figure of every pod, and no figure from before the pods had run for a while."""
+    expected = [700 + NODE_CPU, NODE_CPU]
+    return bool(
+        usage.node_known.all()
+        and usage.pod_measured.all()
+        and np.allclose(usage.node_cpu, expected, rtol=0.2)
+    )
+
+
+def assert_as_the_annotations_say(usage: Usage, placement: Placement) -> None:
+    large, small = (
+        next(row for row, each in enumerate(placement.pod_names) if each.endswith(name))
+        for name in ("large", "small")
+    )
+    assert usage.pod_cpu[[large, small]].tolist() == pytest.approx([600, 100], rel=0.2)
+    assert usage.pod_memory[[large, small]].tolist() == [512 * MEBIBYTE, 64 * MEBIBYTE]
+    assert usage.node_cpu.tolist() == pytest.approx([700 + NODE_CPU, NODE_CPU], rel=0.2)
+    assert usage.node_memory.tolist() == [576 * MEBIBYTE + NODE_MEMORY, NODE_MEMORY]
+    assert (usage.unknown_nodes, usage.outage) == ({}, "")
+
+
+async def assert_an_outage_is_told_and_ends(
+    place: Scene,
+    sampler: Sampler,
+    kill: Callable[[], None],
+    start: Callable[[], None],
+) -> None:
+    """Until then everything is unknown, and nothing takes the place of the source."""
+    with capture_logs() as logs:
+        await asyncio.to_thread(kill)
+        dark = await place.usage_when("usage is unknown", sampler, lambda usage: bool(usage.outage))
+        assert "has not answered for" in dark.outage
+        assert np.isnan(dark.node_cpu).all()
+        assert np.isnan(dark.pod_cpu).all()
+        assert set(dark.unknown_nodes) == {0, 1}
+        await asyncio.to_thread(start)
+        light = await place.usage_when("usage is known", sampler, is_all_measured)
+    assert light.source == dark.source
+    assert_as_the_annotations_say(light, await place.placement())
+    assert [line["event"] for line in logs if line["log_level"] != "debug"] == [
+        "usage cannot be measured",
+        "usage is measured again",
+    ]
+
+
+async def test_metrics_server(tmp_path: Path) -> None:
+    with OwnedInstance() as owned:
+        async with scene(owned, tmp_path) as place:
+            async with choose(QUICK, place.kube) as choice:
+                assert choice.source.name == "requests"
+                assert "metrics.k8s.io is not served" in choice.reason
+                sampler = Sampler(choice.source, SystemClock(), QUICK)
+                asked_for = sampler.usage(await place.placement())
+                assert asked_for.node_cpu.tolist() == [1000, 0]
+
+            owned.start("metrics-server")
+            await place.wait_until_chosen("metrics-server", QUICK)
+            async with choose(QUICK, place.kube) as choice:
+                assert choice.reason.startswith("metrics-server answers with figures; no usage.pro")
+                sampler = Sampler(choice.source, SystemClock(), QUICK)
+                usage = await place.usage_when("all is measured", sampler, is_all_measured)
+                assert_as_the_annotations_say(usage, await place.placement())
+                assert usage.source == "metrics-server"
+                await assert_an_outage_is_told_and_ends(
+                    place,
+                    sampler,
+                    lambda: owned.kill("metrics-server"),
+                    lambda: owned.start("metrics-server"),
+                )
+
+
+async def test_prometheus_with_the_queries_of_the_defaults(tmp_path: Path) -> None:
+    with OwnedInstance() as owned:
+        owned.start("prometheus")
+        url = owned.instance.urls["prometheus"]
+        settings = replace(
+            QUICK, max_age_seconds=10, prometheus=PrometheusSettings(url=url, timeout_seconds=2)
+        )
+        async with scene(owned, tmp_path) as place:
+            await place.wait_until_chosen("prometheus", settings)
+            async with choose(settings, place.kube) as choice:
+                assert choice.reason == "prometheus answers with figures"
+                sampler = Sampler(choice.source, SystemClock(), settings)
+                usage = await place.usage_when("all is measured", sampler, is_all_measured)
+                assert_as_the_annotations_say(usage, await place.placement())
+                await assert_an_outage_is_told_and_ends(
+                    place,
+                    sampler,
+                    lambda: owned.kill("prometheus"),
+                    lambda: owned.start("prometheus"),
+                )
+                # Who leaves is out of the figure at once, and not only when the source knows.
+                sampler.usage(await place.placement())
+                await place.world.delete_pod("large")
+                await place.world.wait("it is gone", lambda: _is_gone(place, "large"))
+                relieved = sampler.usage(await place.placement())
+                assert relieved.node_cpu[0] == pytest.approx(100 + NODE_CPU, rel=0.5)
+                assert relieved.node_memory[0] == 64 * MEBIBYTE + NODE_MEMORY
+
+
+async def _is_gone(place: Scene, name: str) -> bool:
+    return await place.world.find_pod(name) is None
+
+
+async def test_prometheus_that_asks_for_who_we_are(tmp_path: Path) -> None:
+    secret = tmp_path / "secret"
+    with OwnedInstance() as owned:
+        owned.start("prometheus")
+        plain = owned.instance.urls["prometheus"]
+        authority = str(owned.instance.folder / "ca.crt")
+        async with scene(owned, tmp_path) as place:
+            known = PrometheusSettings(url=plain)
+            await place.wait_until_chosen("prometheus", replace(QUICK, prometheus=known))
+            async with TokenGate(plain, "right", serving_ssl=owned.instance.serving_ssl()) as gate:
+                by_token = PrometheusSettings(
+                    url=gate.url, ca_file=authority, token_file=str(secret)
+                )
+                async with reading(by_token, place.kube) as read:
+                    await assert_needs(read, secret, "right")
+                    gate.token = "rotated"  # noqa: S105
+                    await assert_needs(read, secret, "rotated")
+                async with reading(replace(by_token, ca_file=""), place.kube) as read:
+                    with pytest.raises(PrometheusError, match=r"(?i)certificate"):
+                        await read()
+
+            owned.kill("prometheus")
+            owned.start("prometheus", tls=True, basic_auth=True)
+            by_password = PrometheusSettings(
+                url=owned.instance.urls["prometheus"],
+                ca_file=authority,
+                basic_auth=BasicAuth(username=BASIC_AUTH_USER, password_file=str(secret)),
+            )
+            secret.write_text(BASIC_AUTH_PASSWORD)
+            await place.wait_until_chosen("prometheus", replace(QUICK, prometheus=by_password))
+            async with reading(by_password, place.kube) as read:
+                await assert_needs(read, secret, BASIC_AUTH_PASSWORD)
+
+
+@asynccontextmanager
+async def reading(
+    prometheus: PrometheusSettings, kube: KubeApi
+) -> AsyncIterator[Callable[[], Awaitable[int]]]:
+    """How many nodes it has figures of."""
+    settings = replace(QUICK, source="prometheus", prometheus=prometheus)
+    async with choose(settings, kube) as choice:
+
+        async def read() -> int:
+            sample = await choice.source.read()
+            return int(np.isfinite(sample.nodes.cpu).sum())
+
+        yield read
+
+
+async def assert_needs(read: Callable[[], Awaitable[int]], file: Path, secret: str) -> None:
+    await asyncio.to_thread(file.write_text, f"not-{secret}")
+    with pytest.raises(PrometheusError, match="does not accept our credentials") as caught:
+        await read()
+    assert secret not in str(caught.value)
+    await asyncio.to_thread(file.write_text, f"{secret}\n")
+    # Not yet of both, perhaps: it has only begun to scrape.
+    assert await read() > 0
