@@ -1,14 +1,12 @@
 """The command line without a cluster: what it prints, and its exit status."""
 
-import sys
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
 
 import pytest
 import yaml
 
-from rescheduler import __version__, cli
+from rescheduler import __version__
+from tests.unit.cli.running import Command
 
 GOOD = """
 apiVersion: rescheduler.io/v1alpha1
@@ -21,33 +19,6 @@ kind: ReschedulerConfiguration
 imbalanceTreshold: 33
 maxReschedulePods: many
 """
-
-
-@dataclass(frozen=True)
-class Ended:
-    code: object
-    out: str
-    err: str
-
-
-class Command(Protocol):
-    def __call__(self, *arguments: str) -> Ended: ...
-
-
-@pytest.fixture
-def rescheduler(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Command:
-    # Wide and plain, or messages are broken into lines where the terminal ends.
-    for name, value in (("COLUMNS", "200"), ("NO_COLOR", "1"), ("TERM", "dumb")):
-        monkeypatch.setenv(name, value)
-
-    def run(*arguments: str) -> Ended:
-        monkeypatch.setattr(sys, "argv", ["rescheduler", *arguments])
-        with pytest.raises(SystemExit) as ended:
-            cli.main()
-        said = capsys.readouterr()
-        return Ended(ended.value.code, said.out, said.err)
-
-    return run
 
 
 @pytest.fixture
@@ -72,7 +43,7 @@ def test_version(rescheduler: Command) -> None:
 def test_without_a_command_it_says_which_there_are(rescheduler: Command) -> None:
     ended = rescheduler()
     assert ended.code == 2
-    for command in ("run", "validate", "version"):
+    for command in ("run", "snapshot", "validate", "version"):
         assert command in ended.out + ended.err
 
 

@@ -1,4 +1,4 @@
-"""The command line. Reads flags, starts the flow, and tells people in words how it ended."""
+"""The commands, and how each of them ends."""
 
 import asyncio
 import signal
@@ -10,6 +10,8 @@ import structlog
 import typer
 
 from rescheduler import __version__, config, logs
+from rescheduler.cli import snapshots
+from rescheduler.cli.options import Context, Kubeconfig
 from rescheduler.errors import ReschedulerError
 
 app = typer.Typer(
@@ -18,6 +20,8 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
 )
+
+app.add_typer(snapshots.app, name="snapshot")
 
 _OK, _FAILED, _INTERRUPTED = 0, 1, 130
 
@@ -47,13 +51,8 @@ def run(
     ],
     *,
     once: Annotated[bool, typer.Option("--once", help="One pass, then exit.")] = False,
-    kubeconfig: Annotated[
-        str,
-        typer.Option(metavar="FILE", help="Before clientConnection.kubeconfig and $KUBECONFIG."),
-    ] = "",
-    context: Annotated[
-        str | None, typer.Option(metavar="NAME", help="Context of the kubeconfig to use.")
-    ] = None,
+    kubeconfig: Kubeconfig = "",
+    context: Context = None,
     verbosity: Annotated[
         int, typer.Option("--v", metavar="N", help="2: what happens; 4: also why pods stay.")
     ] = 2,

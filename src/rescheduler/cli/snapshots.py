@@ -1,0 +1,129 @@
+"""`rescheduler snapshot`: a cluster as a file, and its figures as a table."""
+
+import asyncio
+import shutil
+import sys
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Annotated, Final, Literal
+
+import typer
+
+from rescheduler import logs
+from rescheduler.cli.options import Context, Kubeconfig
+
+if TYPE_CHECKING:
+    from rescheduler.observe.files import Loaded
+
+app = typer.Typer(
+    help="Save a cluster as a file, or show the figures of one.", no_args_is_help=True
+)
+
+_STANDARD_OUTPUT: Final = "-"
+_MOST_TOLD: Final = 10
+"""Of objects that cannot be read: who has more of them looks into the file."""
+
+Files = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--file",
+        "-f",
+        metavar="FILE",
+        help="Read this instead of a cluster: a saved snapshot, or what kubectl get nodes,pods,... "
+        "-A -o json printed. May be given more than once; - is standard input.",
+    ),
+]
+
+
+@app.command()
+def save(
+    to: Annotated[
+        str,
+        typer.Argument(metavar="FILE", help="Compressed if it ends in .gz; - is standard output."),
+    ],
+    *,
+    files: Files = None,
+    kubeconfig: Kubeconfig = "",
+    context: Context = None,
+) -> None:
+    """Save all that we read of a cluster, for later or for others.
+
+    The file has names, labels and what scheduling needs. It has no secret, no
+    environment of a container, no command, no image, and no annotation but the
+    few that we read. With -f it is made from what kubectl printed.
+
+    Exit status: 0 also when some kinds could not be seen, which is told here and
+    noted in the file; 1 when there is no file, because nodes or pods could not
+    be seen or it could not be written; 2 for wrong usage.
+    """
+    # Slow to import, and not needed to print a usage message.
+    from rescheduler.cli import tables
+    from rescheduler.observe import files as snapshot_files
+
+    loaded = _load(files, kubeconfig, context)
+    snapshot = loaded.snapshot
+    snapshot_files.save(to, snapshot, taken_at=loaded.taken_at)
+    _tell(loaded.notes)
+    _tell(f"not seen: {line}" for line in tables.gap_lines(snapshot.gaps))
+    unreadable = [f"cannot be read: {each}" for each in snapshot.unreadable]
+    _tell(unreadable[:_MOST_TOLD])
+    if len(unreadable) > _MOST_TOLD:
+        _tell([f"cannot be read: {len(unreadable) - _MOST_TOLD} more, which the file names"])
+    if to != _STANDARD_OUTPUT:
+        typer.echo(f"{to} saved: {len(snapshot.nodes)} nodes, {len(snapshot.rows)} pods")
+
+
+@app.command()
+def show(
+    *,
+    files: Files = None,
+    output: Annotated[
+        Literal["table", "json"],
+        typer.Option("--output", "-o", help="For people, or for machines."),
+    ] = "table",
+    kubeconfig: Kubeconfig = "",
+    context: Context = None,
+) -> None:
+    """Show how full the nodes are: CPU, memory and pods, and how uneven that is.
+
+    Of CPU and memory it is what pods ask for, of what a node has for them; beside
+    it what they use, when somebody measures that. The imbalance is that between
+    nodes that can take pods, without pods on their way out.
+
+    Exit status: 0, 1 when nodes or pods could not be seen, 2 for wrong usage.
+    """
+    from rescheduler.cli import figures, tables
+
+    loaded = _load(files, kubeconfig, context)
+    seen = figures.of(loaded.snapshot, loaded.taken_at)
+    _tell(loaded.notes)
+    if output == "json":
+        typer.echo(tables.as_json(seen), nl=False)
+    else:
+        typer.echo(tables.as_text(seen, _width()), nl=False)
+
+
+def _width() -> int | None:
+    """Of the terminal; none for a file or another program, where names stay whole."""
+    return shutil.get_terminal_size().columns if sys.stdout.isatty() else None
+
+
+def _load(files: list[str] | None, kubeconfig: str, context: str | None) -> "Loaded":
+    from rescheduler.observe.files import load
+
+    # What is logged on the way is told at the end, in one place.
+    logs.set_up(quiet=True)
+    return load(*files) if files else asyncio.run(_take(kubeconfig, context))
+
+
+async def _take(kubeconfig: str, context: str | None) -> "Loaded":
+    from rescheduler import kube
+    from rescheduler.clock import SystemClock
+    from rescheduler.observe.files import take
+
+    async with kube.connect(kubeconfig, context) as api:
+        return await take(api, SystemClock())
+
+
+def _tell(lines: Iterable[str]) -> None:
+    for line in lines:
+        typer.echo(line, err=True)
