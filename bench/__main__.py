@@ -13,6 +13,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
+from bench import observing
 from testbed import build, builders
 from testbed.audit import Audit
 from testbed.instance import Instance, OwnedInstance
@@ -34,6 +35,7 @@ async def main() -> None:
         await _one_move(table, owned.instance, where)
         await _drain(table, owned.instance, where)
     _process(table)
+    await observing.measure(table)
     Console(highlight=False, width=120).print(table)
 
 
