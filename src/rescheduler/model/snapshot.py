@@ -64,7 +64,7 @@ class Snapshot:
     """By place in `nodes`, and by row of `pods`; None: nobody asked for it."""
     gaps: tuple[Gap, ...] = ()
     unreadable: tuple[str, ...] = ()
-    """Objects that are there and could not be read: kind and name."""
+    """Kind and name of objects that could not be read, and are left out, or that make no sense."""
 
     # ------------------------------------------------------------------ nodes
 

@@ -28,6 +28,7 @@ _LONGEST_REFUSED_SECONDS: Final = 60.0
 _SHORTEST_STREAM_SECONDS: Final = 1.0
 # One that always lets us in and then fails must not be asked for everything twice a second.
 _STEADY_SECONDS: Final = 5.0
+_MOST_BROKEN: Final = 5
 # What was missed comes right after a stream is open again, and so does the word that it is lost.
 _CATCH_UP_SECONDS: Final = 1.0
 
@@ -60,6 +61,7 @@ class Follower:
         self._listing = False
         self._heard_last: datetime | None = None
         self._failures = 0
+        self._broken = 0
         self._sees_since: float | None = None
         self._changed = asyncio.Event()
         self._log = structlog.get_logger().bind(resource=resource.plural)
@@ -123,6 +125,7 @@ class Follower:
                 self._note_refusal(problem)
             except errors.KubeError as problem:
                 self._note(problem, "lost the stream")
+                self._count_broken()
             else:
                 if self._has_seen_for(_SHORTEST_STREAM_SECONDS):
                     self._see_again()
@@ -133,6 +136,17 @@ class Follower:
             self._failures = 1 if self._has_seen_for(_STEADY_SECONDS) else self._failures + 1
             self._sees_since = None
             await self._pause(self._back_off())
+
+    def _count_broken(self) -> None:
+        """A stream that opens and breaks again and again at the same place holds something that we
+        cannot get past: only a listing leads around it.
+        """
+        if self._sees_since is None or self._has_seen_for(_STEADY_SECONDS):
+            self._broken = 0
+            return
+        self._broken += 1
+        if self._broken >= _MOST_BROKEN:
+            self._version, self._broken = "", 0
 
     async def _follow(self) -> None:
         if not self._version:

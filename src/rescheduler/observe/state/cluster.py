@@ -53,12 +53,14 @@ class ClusterState:
         put, remove = self._writers(resource)
         for view in batch.present:
             try:
-                put(view)
+                oddity = put(view)
             except (ValueError, KeyError, TypeError, AttributeError, OverflowError) as problem:
                 new += self._note(resource, Malformed(_name(view), _words(problem)))
                 remove(_name(view))
             else:
-                if unreadable.problems:
+                if oddity:
+                    new += self._note(resource, Malformed(_name(view), oddity))
+                elif unreadable.problems:
                     unreadable.problems.pop(_name(view), None)
         for view in batch.gone:
             remove(_name(view))
@@ -114,8 +116,10 @@ class ClusterState:
             return self.nodes
         return self._others.setdefault(resource.plural, ObjectTable())
 
-    def _writers(self, resource: Resource) -> tuple[Callable[[View], None], Callable[[str], None]]:
-        """How to put a view into the table, and how to take a name out of it."""
+    def _writers(self, resource: Resource) -> tuple[Callable[[View], str], Callable[[str], None]]:
+        """How to put a view into the table, which tells what is odd about it, and how to take a
+        name out of it.
+        """
         table = self._table(resource)
         if isinstance(table, PodTable):
             return table.put, table.remove
@@ -123,11 +127,12 @@ class ClusterState:
             return lambda view: table.put(wire.to_json(view)), table.remove
         check = _CHECKS.get(resource)
 
-        def put(view: View) -> None:
+        def put(view: View) -> str:
             raw = _reduced(wire.to_json(view))
             if check:
                 check(raw)
             table.put(raw)
+            return ""
 
         return put, lambda name: table.remove(_key(name))
 

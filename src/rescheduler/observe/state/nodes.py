@@ -1,5 +1,7 @@
 """Nodes, each in a slot that pods name. A pod may be heard of before its node, and outlive it."""
 
+from typing import Final
+
 from rescheduler.model import conditions, names, objects, resources
 from rescheduler.model.cluster import Node
 from rescheduler.model.columns import Amounts
@@ -7,6 +9,8 @@ from rescheduler.model.objects import Object
 from rescheduler.observe.state.amounts import AmountTable, ResourceNames
 from rescheduler.observe.state.interning import Interner
 from rescheduler.observe.state.sharing import CopyOnWrite
+
+_NEEDED: Final = (resources.CPU, resources.MEMORY)
 
 
 def read(raw: Object) -> Node:
@@ -47,7 +51,8 @@ class NodeTable:
 
     # ------------------------------------------------------------------ nodes
 
-    def put(self, raw: Object) -> None:
+    def put(self, raw: Object) -> str:
+        """What is odd about it; empty: nothing."""
         node = read(raw)
         known = self._slots.find(node.name)
         if known is None or known >= len(self._nodes.value) or self._nodes.value[known] is None:
@@ -60,6 +65,8 @@ class NodeTable:
         self._allocatable.write(slot, node.allocatable)
         if self._unheard is not None:
             self._unheard.discard(node.name)
+        missing = [name for name in _NEEDED if not node.allocatable.get(name)]
+        return f"it has no allocatable {' and '.join(missing)}" if missing else ""
 
     def remove(self, name: str) -> None:
         slot = self._slots.find(name)

@@ -67,13 +67,14 @@ class PodTable:
 
     # ------------------------------------------------------------------ what the server says
 
-    def put(self, pod: View) -> None:
+    def put(self, pod: View) -> str:
         """Raises ValueError, and changes nothing, for a pod that cannot be read."""
         if pod.status.phase in FINISHED:
             # It holds nothing any more. (The server does not even send these, if asked not to.)
             self.remove(f"{pod.metadata.namespace}/{pod.metadata.name}")
-            return
-        self._write(self._reader.read(pod))
+        else:
+            self._write(self._reader.read(pod))
+        return ""
 
     def remove(self, name: str) -> None:
         row = self._rows.pop(name, None)

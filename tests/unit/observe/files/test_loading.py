@@ -78,8 +78,9 @@ def test_any_layout_gives_the_same(
     folder = Folder(tmp_path_factory.mktemp("layout"))
     text = json.dumps(listed(A_NODE, *cluster), **how).encode()
     loaded = folder.load(gzip.compress(text) if packed else text)
-    assert loaded.snapshot.unreadable == ()
-    assert to_objects(loaded.snapshot) == to_objects(snapshot_of([A_NODE, *cluster]))
+    expected = snapshot_of([A_NODE, *cluster])
+    assert loaded.snapshot.unreadable == expected.unreadable
+    assert to_objects(loaded.snapshot) == to_objects(expected)
 
 
 @pytest.mark.parametrize("how", LAYOUTS.values(), ids=LAYOUTS)

@@ -53,12 +53,16 @@ def test_what_the_door_could_not_decode_counts_as_well() -> None:
     assert state.snapshot().unreadable == ("pods shop/odd: expected an object",)
 
 
-def test_a_node_without_allocatable_is_there_and_has_no_room() -> None:
+def test_a_node_without_allocatable_is_there_has_no_room_and_is_told() -> None:
     state = ClusterState()
     bare = wire.from_json(NODES, {"metadata": {"name": "a"}})
-    assert state.take(NODES, Batch(present=[bare])) == []
+    (told,) = state.take(NODES, Batch(present=[bare]))
+    assert told == Malformed("a", "it has no allocatable cpu and memory")
     snapshot = state.snapshot()
     assert snapshot.room[0].tolist() == [0, 0, 0, 0]
+    assert snapshot.unreadable == ("nodes a: it has no allocatable cpu and memory",)
+    assert hear(state, NODES, node("a")) == []
+    assert state.snapshot().unreadable == ()
 
 
 def test_a_node_with_nonsense_is_told() -> None:
