@@ -1,6 +1,6 @@
 """Following pods of a test's own, in every manner."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import aclosing, asynccontextmanager
 from dataclasses import replace
 from typing import Any
@@ -12,7 +12,9 @@ from rescheduler.kube import KubeApi, connect, errors
 from rescheduler.kube.following import Manner
 from rescheduler.wire import PODS, Batch, Resource
 from testbed.builders import pod
-from testbed.faultproxy import FaultProxy
+from testbed.faultproxy import Fault, FaultProxy
+from testbed.faultproxy.exchange import Chunks, Cut, Exchange
+from testbed.faultproxy.faults import Strike
 from testbed.world import World
 
 AS_WATCH = Manner(watch_seconds=3.0)
@@ -93,6 +95,34 @@ async def next_news(batches: AsyncIterator[Batch]) -> Batch:
         if batch.present or batch.gone or batch.malformed:
             return batch
     raise AssertionError("it ended without any")
+
+
+def meanwhile(do: Callable[[], Awaitable[None]]) -> Fault:
+    """Something happens between the request and its answer, which is not disturbed."""
+
+    async def act(_: Exchange, strike: Strike) -> None:
+        await do()
+        strike()
+
+    return Fault("meanwhile", act, final=False)
+
+
+def only_when_asked_for_more(proxy: FaultProxy) -> Fault:
+    """The cut of a rule before this one waits for the client to ask for the next page."""
+
+    async def edit(chunks: Chunks, strike: Strike) -> Chunks:
+        try:
+            async for chunk in chunks:
+                yield chunk
+        except Cut:
+            await proxy.wait_until(lambda: bool(targets(proxy, "continue=")))
+            strike()
+            raise
+
+    async def act(exchange: Exchange, strike: Strike) -> None:
+        exchange.edit_stream(lambda chunks: edit(chunks, strike))
+
+    return Fault("only_when_asked_for_more", act, final=False)
 
 
 def targets(proxy: FaultProxy, word: str) -> list[str]:

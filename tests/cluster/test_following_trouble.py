@@ -1,18 +1,26 @@
 """Following a kind on a real API server: every way it can go wrong."""
 
-import time
+import asyncio
+import gc
+import random
 from contextlib import aclosing
 from dataclasses import replace
+from typing import Any
 
 import pytest
 import yaml
 
+from rescheduler.clock import SystemClock
 from rescheduler.kube import connect, errors
 from rescheduler.kube.following import Manner
+from rescheduler.observe.following import Follower
+from rescheduler.observe.state import ClusterState
 from rescheduler.wire import PODS, Resource
+from testbed.builders import pod
 from testbed.faultproxy import (
     Fault,
     Match,
+    Request,
     cut_after,
     cut_after_bytes,
     error_frame,
@@ -22,6 +30,7 @@ from testbed.faultproxy import (
     gone,
     half_open,
     inject_event,
+    rewrite_events,
     stall_after,
     throttled,
     unavailable,
@@ -30,6 +39,7 @@ from testbed.world import World
 from tests.cluster.following import (
     AS_WATCH,
     IN_JSON,
+    IN_PAGES,
     add_pods,
     both_formats,
     both_in_pages,
@@ -37,13 +47,21 @@ from tests.cluster.following import (
     every_manner,
     everything,
     heard_after,
+    meanwhile,
     next_news,
     of,
+    only_when_asked_for_more,
     present,
     problem_of,
 )
 
 TOO_LARGE = "ResourceVersionTooLarge"
+FIRST_PAGE = Match(resource="pods", predicate=lambda each: is_page(each, first=True))
+LATER_PAGES = Match(resource="pods", predicate=lambda each: is_page(each, first=False))
+
+
+def is_page(request: Request, *, first: bool) -> bool:
+    return "limit=" in request.target and ("continue=" not in request.target) == first
 
 
 # ------------------------------------------------------------------ pages
@@ -55,7 +73,7 @@ async def test_begins_anew_when_the_token_of_a_page_has_expired(
 ) -> None:
     await add_pods(world, *(f"pod-{number}" for number in range(4)))
     async with world.faults() as proxy, door(world, manner) as api:
-        proxy.on(Match(predicate=lambda each: "continue=" in each.target), gone(), times=1)
+        proxy.on(LATER_PAGES, gone(), times=1)
         with pytest.raises(errors.Expired):
             await everything(api, PODS, of(world))
         assert len(present(await everything(api, PODS, of(world)))) == 4
@@ -65,16 +83,69 @@ async def test_begins_anew_when_the_token_of_a_page_has_expired(
 @pytest.mark.parametrize(
     "fault", [unavailable(), cut_after_bytes(100), throttled(1)], ids=lambda fault: fault.name
 )
+@pytest.mark.parametrize("page", [FIRST_PAGE, LATER_PAGES], ids=["first", "later"])
 async def test_a_page_that_fails_in_passing_is_asked_for_again(
     world: World,
     manner: Manner,
     fault: Fault,
+    page: Match,
 ) -> None:
     await add_pods(world, *(f"pod-{number}" for number in range(4)))
     async with world.faults() as proxy, door(world, manner) as api:
-        rule = proxy.on(Match(predicate=lambda each: "continue=" in each.target), fault, times=1)
+        rule = proxy.on(page, fault, times=1)
         assert len(present(await everything(api, PODS, of(world)))) == 4
         assert rule.fired == 1
+
+
+@both_in_pages
+async def test_nothing_is_lost_when_a_first_page_is_cut_after_it_told_of_the_next(
+    world: World, manner: Manner
+) -> None:
+    await add_pods(world, *(f"pod-{number}" for number in range(4)))
+    state = ClusterState()
+    async with world.faults() as proxy, door(world, manner) as api:
+        cut = proxy.on(FIRST_PAGE, cut_after_bytes(1000), times=1)
+        # The first page then ends with another pod, and the next one begins with another, too.
+        shifted = proxy.on(FIRST_PAGE, meanwhile(lambda: add_pods(world, "a")), after=1, times=1)
+        proxy.on(FIRST_PAGE, only_when_asked_for_more(proxy), times=1)
+        jitter = random.Random(1)  # noqa: S311 - spreads retries
+        follower = Follower(api, SystemClock(), state, PODS, jitter=jitter, fields=of(world))
+        task = asyncio.create_task(follower.run())
+        try:
+            async with asyncio.timeout(30):
+                while not follower.complete:
+                    await follower.changed()
+        finally:
+            task.cancel()
+        assert (cut.fired, shifted.fired) == (1, 1)
+    snapshot = state.snapshot()
+    names = [each.name for each in snapshot.pods_of(snapshot.rows)]
+    assert sorted(names) == ["a", "pod-0", "pod-1", "pod-2", "pod-3"]
+
+
+async def test_a_page_that_nobody_wants_any_more_fails_unheard(world: World) -> None:
+    await add_pods(world, *(f"pod-{number}" for number in range(4)))
+    reports: list[dict[str, Any]] = []
+    asyncio.get_running_loop().set_exception_handler(lambda _, report: reports.append(report))
+
+    async def is_over() -> bool:
+        return not any(task.get_name() == "page pods" for task in asyncio.all_tasks())
+
+    async with world.faults() as proxy, door(world, IN_PAGES) as api:
+        proxy.on(LATER_PAGES, gone())
+        async with aclosing(api.follow(PODS, fields=of(world))) as batches:
+            await next_news(batches)
+            await world.wait("the next page has failed", is_over)
+    gc.collect()
+    assert reports == []
+
+
+async def test_an_answer_that_is_too_deep_to_be_read_is_none(world: World) -> None:
+    deep = b"[" * 10**5 + b"]" * 10**5
+    async with world.faults() as proxy, door(world) as api:
+        proxy.on(Match(verb="create", resource="pods"), rewrite_events(lambda _: [deep]))
+        with pytest.raises(errors.Unavailable, match="Recursion"):
+            await api.create(PODS, world.name, pod("web"))
 
 
 # ------------------------------------------------------------------ watches
@@ -183,10 +254,8 @@ async def test_a_connection_that_is_silent_for_too_long_is_dead(
         version = (await everything(api, PODS, of(world)))[-1].version
         rule = proxy.on(Match(verb="watch"), fault, times=1)
         await add_pods(world, "web")
-        began = time.monotonic()
         assert isinstance(await problem_of(api, since=version), errors.Unavailable)
         assert rule.fired == 1
-    assert time.monotonic() - began < 30
 
 
 def test_a_dead_connection_is_noticed_within_a_minute() -> None:

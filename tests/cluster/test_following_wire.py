@@ -5,9 +5,12 @@ from contextlib import aclosing
 from dataclasses import replace
 from typing import Any
 
+import pytest
+
 from rescheduler.kube import KubeApi, errors
 from rescheduler.kube.following import Manner
 from rescheduler.wire import NODES, PODS, Resource
+from testbed.builders import pod
 from testbed.faultproxy import (
     Fault,
     Match,
@@ -164,10 +167,11 @@ async def test_changes_follow_the_list_and_say_where_to_resume(
 async def test_ends_in_order_with_a_bookmark_when_the_time_is_up(
     world: World, manner: Manner
 ) -> None:
-    async with door(world, manner) as api:
+    # The server sends the bookmark two seconds before the end, if it finds the time to.
+    async with door(world, replace(manner, watch_seconds=8.0)) as api:
         version = (await everything(api, PODS, of(world)))[-1].version
-        # Something else happens, so that there is a newer version to resume at.
-        await world.create({"kind": "ConfigMap", "metadata": {"name": "other"}})
+        # Something happens to a pod that is not asked for: a newer version to resume at.
+        await world.create(pod("other"))
         async with aclosing(api.follow(PODS, fields=of(world), since=version)) as batches:
             heard = [batch async for batch in batches]
     assert not any(batch.present or batch.gone for batch in heard)
@@ -243,6 +247,25 @@ async def test_a_malformed_object_in_a_watch_is_named_and_the_watch_goes_on(
             await add_pods(world, "web")
             batch = await next_news(batches)
             assert [view.metadata.name for view in batch.present] == ["web"]
+
+
+async def test_a_malformed_object_that_is_deleted_is_named_as_gone(world: World) -> None:
+    strange = {"metadata": {"name": "strange", "namespace": "shop"}, "spec": []}
+    async with world.faults() as proxy, door(world, IN_JSON) as api:
+        proxy.on(Match(verb="watch"), inject_event(watch_event("DELETED", strange)), times=1)
+        async with aclosing(api.follow(PODS, fields=of(world), since="1")) as batches:
+            batch = await next_news(batches)
+    assert [(each.name, each.gone) for each in batch.malformed] == [("shop/strange", True)]
+
+
+@pytest.mark.parametrize("metadata", [[], {"namespace": "shop"}], ids=["none", "nameless"])
+async def test_what_is_deleted_and_cannot_be_named_makes_a_list_necessary(
+    world: World, metadata: object
+) -> None:
+    strange = watch_event("DELETED", {"metadata": metadata, "spec": []})
+    async with world.faults() as proxy, door(world, IN_JSON) as api:
+        proxy.on(Match(verb="watch"), inject_event(strange), times=1)
+        assert isinstance(await problem_of(api, since="1"), errors.Expired)
 
 
 async def test_custom_resources_come_as_json_with_all_that_is_in_them(world: World) -> None:

@@ -18,7 +18,7 @@ from rescheduler.wire import Batch, Resource
 # The server ends a watch that long after it began; a connection silent for longer is dead.
 _WATCH_SECONDS = 300
 _WATCH_TIMEOUT = aiohttp.ClientTimeout(total=None, connect=10, sock_read=_WATCH_SECONDS + 15)
-_PIECES_TIMEOUT = aiohttp.ClientTimeout(total=60, connect=10)
+_PIECES_TIMEOUT = aiohttp.ClientTimeout(total=20, connect=10)
 _PAGE = 500
 _MERGE_PATCH = "application/merge-patch+json"
 

@@ -17,7 +17,7 @@ from rescheduler.kube import errors
 from rescheduler.kube.transport import Transport
 from rescheduler.wire import NODE_METRICS, POD_METRICS, Batch, Resource, protobuf
 from rescheduler.wire.envelopes import Buffer, Frame
-from rescheduler.wire.formats import GROUP, JSON, PROTOBUF, Format, ListHead, format_of
+from rescheduler.wire.formats import GROUP, JSON, NAMELESS, PROTOBUF, Format, ListHead, format_of
 from rescheduler.wire.schema import kind_of
 
 _CONNECT_SECONDS = 10.0
@@ -118,7 +118,7 @@ class Following:
                 gathered += frames
                 if len(gathered) < GROUP and not any(each.type not in _PRESENT for each in frames):
                     continue
-                for batch in _batches(format_, gathered):
+                for batch in in_order(format_, gathered):
                     # The version of a single object says nothing before all have come.
                     yield batch if batch.complete else batch._replace(version="")
                     if batch.complete:
@@ -145,7 +145,7 @@ class Following:
                     # Others have their turn, the next page among them.
                     await asyncio.sleep(0)
                 if not upcoming:
-                    yield Batch(version=format_.whole_head(body).version, complete=True)
+                    yield Batch(version=_head_of(format_, body).version, complete=True)
         except ValueError as problem:
             raise errors.Unavailable(f"list of {resource.plural}: {problem}") from problem
         finally:
@@ -178,7 +178,12 @@ class Following:
                         head.set_result(found)
             return format_, body
 
-        return await self._transport.patiently(read)
+        format_, body = await self._transport.patiently(read)
+        # The attempt that told of the next page may have failed, and this be of another time: that
+        # page does not go on where this one ends.
+        if head.done() and head.result().following != _head_of(format_, body).following:
+            raise errors.Unavailable(f"the list of {resource.plural} changed while it was read")
+        return format_, body
 
     # ------------------------------------------------------------------ what changes
 
@@ -199,7 +204,7 @@ class Following:
                 if not frames:
                     # Not an event, but a word: the server has taken the request, and is there.
                     yield Batch(version=heard or since)
-                for batch in _batches(format_, frames):
+                for batch in in_order(format_, frames):
                     # One in which nothing could be read has none of its own.
                     heard = batch.version or heard
                     yield batch._replace(version=heard or since)
@@ -278,28 +283,32 @@ class _Page:
         await asyncio.wait(either, return_when=asyncio.FIRST_COMPLETED)
         if self._head.done():
             return self._head.result().following
-        format_, body = self._reading.result()
-        return format_.whole_head(body).following
+        return _head_of(*self._reading.result()).following
 
     async def whole(self) -> tuple[Format, Buffer]:
         return await self._reading
 
     def cancel(self) -> None:
+        """One that has failed by now is not reported either: asyncio takes it as retrieved."""
         self._reading.cancel()
 
 
-def _batches(format_: Format, frames: Sequence[Frame]) -> Iterator[Batch]:
+def _head_of(format_: Format, body: Buffer) -> ListHead:
+    return format_.head(body) or format_.whole_head(body)
+
+
+def in_order(format_: Format, frames: Sequence[Frame]) -> Iterator[Batch]:
     """The events in their order, as few batches as that allows."""
     run: list[bytes] = []
     is_present = True
     for frame in frames:
         if frame.type == "ERROR":
             if run:
-                yield _batch(format_, run, is_present=is_present)
+                yield from _run(format_, run, is_present=is_present)
             raise errors.from_event(_status(format_, frame))
         is_bookmark = frame.type == "BOOKMARK"
         if run and (is_bookmark or is_present != (frame.type in _PRESENT)):
-            yield _batch(format_, run, is_present=is_present)
+            yield from _run(format_, run, is_present=is_present)
             run = []
         if is_bookmark:
             yield _bookmark(format_, frame)
@@ -307,7 +316,7 @@ def _batches(format_: Format, frames: Sequence[Frame]) -> Iterator[Batch]:
             is_present = frame.type in _PRESENT
             run.append(frame.object)
     if run:
-        yield _batch(format_, run, is_present=is_present)
+        yield from _run(format_, run, is_present=is_present)
 
 
 def _status(format_: Format, frame: Frame) -> Mapping[str, Any]:
@@ -317,11 +326,24 @@ def _status(format_: Format, frame: Frame) -> Mapping[str, Any]:
         return {}
 
 
+def _run(format_: Format, objects: list[bytes], *, is_present: bool) -> Iterator[Batch]:
+    together = _batch(format_, objects, is_present=is_present)
+    if not together.malformed or len(objects) == 1:
+        yield together
+        return
+    # An object may be among them twice, malformed and mended: which was first is told by batches.
+    for each in objects:
+        yield _batch(format_, [each], is_present=is_present)
+
+
 def _batch(format_: Format, objects: list[bytes], *, is_present: bool) -> Batch:
     views, malformed = format_.group(objects)
     version = views[-1].metadata.resourceVersion if len(views) else ""
     if is_present:
         return Batch(present=views, malformed=malformed, version=version)
+    if any(each.name.endswith(NAMELESS) for each in malformed):
+        raise errors.Expired("something is gone whose name cannot be read: only a list tells what")
+    malformed = [each._replace(gone=True) for each in malformed]
     return Batch(gone=views, malformed=malformed, version=version)
 
 

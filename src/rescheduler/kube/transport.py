@@ -2,7 +2,9 @@
 
 import asyncio
 import json
+import os
 import random
+import ssl
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager
 from typing import TypeVar
@@ -18,7 +20,15 @@ from rescheduler.kube.authentication import Login
 _REQUEST_TIMEOUT = aiohttp.ClientTimeout(total=30, connect=10)
 READ_ATTEMPTS = 5
 # A token file may be empty for the moment in which it is written anew.
-_PASSING = (aiohttp.ClientError, ConnectionSettingsError, TimeoutError, OSError, ValueError)
+_PASSING = (
+    aiohttp.ClientError,
+    ConnectionSettingsError,
+    TimeoutError,
+    OSError,
+    # An answer that is no JSON, or too deep.
+    ValueError,
+    RecursionError,
+)
 
 T = TypeVar("T")
 
@@ -143,11 +153,31 @@ class Transport:
         try:
             yield
         except aiohttp.ClientSSLError as problem:
-            raise errors.Untrusted(f"{self._login.server}: {_words(problem)}") from problem
+            raise errors.Untrusted(
+                f"{self._login.server}: {_words(problem)}; check the server and its "
+                "certificate-authority in the kubeconfig, or those of the service account"
+            ) from problem
         except _PASSING as problem:
             raise errors.Unavailable(f"{what}: {_words(problem)}") from problem
 
 
 def _words(problem: Exception) -> str:
+    # In aiohttp's own words, these have the address of our SSLContext in them.
+    if isinstance(problem, aiohttp.ClientConnectorCertificateError):
+        return f"its certificate is not accepted: {_reason(problem.certificate_error)}"
+    if isinstance(problem, aiohttp.ClientConnectorError):
+        host = f"{problem.host}:{problem.port}"
+        return f"Cannot connect to host {host}: {_reason(problem.os_error)}"
     # Some of these have no text of their own, a time-out among them.
     return f"{type(problem).__name__}: {problem}" if str(problem) else type(problem).__name__
+
+
+def _reason(problem: Exception) -> str:
+    if isinstance(problem, ssl.SSLCertVerificationError):
+        return problem.verify_message
+    number = getattr(problem, "errno", None) or 0
+    # Of a refused connection, asyncio says that the call failed, and not why. Those of TLS and of
+    # name servers count their errors in ways of their own.
+    if number > 0 and not isinstance(problem, ssl.SSLError):
+        return os.strerror(number)
+    return getattr(problem, "strerror", None) or str(problem) or type(problem).__name__

@@ -33,7 +33,6 @@ from rescheduler.wire.resources import (
     Resource,
 )
 from rescheduler.wire.views import (
-    clear,
     decode,
     fingerprint,
     from_json,
@@ -76,7 +75,6 @@ __all__ = [
     "Malformed",
     "Resource",
     "View",
-    "clear",
     "decode",
     "fingerprint",
     "from_json",

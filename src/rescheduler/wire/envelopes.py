@@ -15,6 +15,7 @@ _LENGTH_BYTES = 4
 # Objects are of a megabyte or two at most, so a longer frame is none.
 _LONGEST_FRAME = 2**28
 _DELIMITED = 2
+_LONGEST_SHIFT = 63
 
 _unknown = CLASSES["Unknown"].FromString
 _watch_event = CLASSES["WatchEvent"].FromString
@@ -48,7 +49,8 @@ class Frames:
             if len(rest) < begin + length:
                 break
             position = begin + length
-            frames.append(_frame(bytes(rest[begin:position])))
+            with memoryview(rest) as whole:
+                frames.append(_frame(bytes(whole[begin:position])))
         del rest[:position]
         return frames
 
@@ -128,6 +130,8 @@ def _read_varint(body: Buffer, position: int) -> tuple[int, int]:
         if byte < 0x80:  # noqa: PLR2004
             return value, position
         shift += 7
+        if shift > _LONGEST_SHIFT:
+            raise ValueError("a list with a number that no list has")
 
 
 def _varint(value: int) -> bytes:

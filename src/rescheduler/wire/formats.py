@@ -17,6 +17,8 @@ PROTOBUF = "application/vnd.kubernetes.protobuf"
 JSON = "application/json"
 # So many objects are decoded at once: enough to share the cost, too few to hold up everyone else.
 GROUP = 256
+# In place of a name that cannot be read.
+NAMELESS = "?"
 
 
 class Group(NamedTuple):
@@ -93,10 +95,16 @@ class ProtobufFormat:
         malformed = []
         for each in objects:
             try:
-                views += self._views(envelopes.wrap_as_list([each]))
+                views += self._one(each)
             except protobuf.DecodeError as problem:
                 malformed.append(Malformed(_name_in_protobuf(each), str(problem)))
         return Group(views, malformed)
+
+    def _one(self, encoded: bytes) -> Sequence[View]:
+        try:
+            return self._views(envelopes.wrap_as_list([encoded]))
+        except protobuf.DecodeError:
+            return self._views(envelopes.wrap_as_list([_with_readable_annotations(encoded)]))
 
     def status(self, encoded: bytes) -> dict[str, Any]:
         return status(encoded)
@@ -109,10 +117,14 @@ class ProtobufFormat:
 
     def whole_head(self, body: Buffer) -> ListHead:
         # The metadata stands first.
-        number, _, content = next(envelopes.fields(body, envelopes.list_in(body)))
-        if number != 1 or len(body) < content.end:
+        first = next(envelopes.fields(body, envelopes.list_in(body)), None)
+        if first is None or first[0] != 1 or len(body) < first[2].end:
             raise ValueError("a list without metadata")
-        meta = protobuf.CLASSES["ListMeta"].FromString(bytes(body[content.begin : content.end]))
+        _, _, content = first
+        try:
+            meta = protobuf.CLASSES["ListMeta"].FromString(bytes(body[content.begin : content.end]))
+        except protobuf.DecodeError as problem:
+            raise ValueError(f"a list with odd metadata: {problem}") from problem
         return ListHead(getattr(meta, "continue"), meta.resourceVersion)
 
     def page(self, body: Buffer) -> Iterator[Group]:
@@ -136,17 +148,29 @@ class ProtobufFormat:
                 yield Group(views)
 
 
+def _with_readable_annotations(content: bytes) -> bytes:
+    """Nobody checks that they are UTF-8. In JSON the server replaces what is none, and so do we."""
+    mended = protobuf.CLASSES["Annotated"].FromString(content)
+    for each in mended.metadata.annotations:
+        each.key, each.value = _readable(each.key), _readable(each.value)
+    return mended.SerializeToString()  # type: ignore[no-any-return]
+
+
+def _readable(text: bytes) -> bytes:
+    return text.decode(errors="replace").encode()
+
+
 def _name_in_protobuf(content: bytes) -> str:
     try:
         metadata = protobuf.CLASSES["Named"].FromString(content).metadata
         names = protobuf.CLASSES["NamedMeta"].FromString(metadata)
     except protobuf.DecodeError:
-        return "?"
+        return NAMELESS
     return _name(*(each.decode(errors="replace") for each in (names.namespace, names.name)))
 
 
 def _name(namespace: str, name: str) -> str:
-    return f"{namespace}/{name or '?'}" if namespace else name or "?"
+    return f"{namespace}/{name or NAMELESS}" if namespace else name or NAMELESS
 
 
 # ------------------------------------------------------------------ JSON
@@ -184,7 +208,7 @@ class JsonFormat:
         self._rest = rest
         try:
             events = [_decode_event(line) for line in lines if line]
-        except (msgspec.DecodeError, RecursionError) as problem:
+        except (ValueError, RecursionError) as problem:
             raise ValueError(f"not a watch event: {problem}") from problem
         return [Frame(event.type, bytes(event.object)) for event in events]
 
@@ -202,12 +226,15 @@ class JsonFormat:
         return Group(views, malformed)
 
     def status(self, encoded: bytes) -> dict[str, Any]:
-        content = _decode_anything(encoded)
+        content = _anything(encoded)
         return content if isinstance(content, dict) else {}
 
     def head(self, body: Buffer) -> ListHead | None:
         found = _HEAD.match(body)
-        return _list_head(_decode_anything(found[1])) if found else None
+        try:
+            return _list_head(_anything(found[1])) if found else None
+        except ValueError:
+            return None
 
     def whole_head(self, body: Buffer) -> ListHead:
         return _list_head(self._page(body).metadata)
@@ -215,14 +242,21 @@ class JsonFormat:
     def page(self, body: Buffer) -> Iterator[Group]:
         try:
             yield Group(self._decode_page(body).items)  # type: ignore[attr-defined]
-        except (msgspec.DecodeError, RecursionError):
+        except (ValueError, RecursionError):
             yield self.group([bytes(each) for each in self._page(body).items or ()])
 
     def _page(self, body: Buffer) -> _Page:
         try:
             return _decode_page(body)
-        except (msgspec.DecodeError, RecursionError) as problem:
+        except (ValueError, RecursionError) as problem:
             raise ValueError(f"not a list: {problem}") from problem
+
+
+def _anything(encoded: bytes) -> Any:  # noqa: ANN401
+    try:
+        return _decode_anything(encoded)
+    except RecursionError as problem:
+        raise ValueError(str(problem)) from problem
 
 
 def _list_head(metadata: Any) -> ListHead:  # noqa: ANN401
@@ -234,7 +268,7 @@ def _list_head(metadata: Any) -> ListHead:  # noqa: ANN401
 
 def _name_in_json(content: bytes) -> str:
     try:
-        metadata = _decode_anything(content)["metadata"]
+        metadata = _anything(content)["metadata"]
         return _name(str(metadata.get("namespace") or ""), str(metadata.get("name") or ""))
-    except (msgspec.DecodeError, RecursionError, AttributeError, KeyError, TypeError):
-        return "?"
+    except (ValueError, AttributeError, KeyError, TypeError):
+        return NAMELESS

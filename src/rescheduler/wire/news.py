@@ -14,8 +14,10 @@ class Malformed(NamedTuple):
     """An object that could not be read."""
 
     name: str
-    """With its namespace before a slash, or what of that could be found."""
+    """With its namespace before a slash; it ends in a question mark when it could not be found."""
     problem: str
+    gone: bool = False
+    """It is not there any more; all that matters of it is its name."""
 
 
 class Batch(NamedTuple):

@@ -33,7 +33,13 @@ _ENVELOPES: Final = {
     "Unknown": {"raw": 2},
     "Named": {"metadata": 1},
     "NamedMeta": {"name": 1, "namespace": 3},
+    "Annotation": {"key": 1, "value": 2},
 }
+# The way to the annotations of any object, as bytes; all else is kept as it is.
+_AS_BYTES: Final = (
+    ("Annotated", "metadata", 1, "AnnotatedMeta"),
+    ("AnnotatedMeta", "annotations", 12, "Annotation"),
+)
 
 
 def _describe() -> descriptor_pb2.FileDescriptorProto:
@@ -60,6 +66,15 @@ def _describe() -> descriptor_pb2.FileDescriptorProto:
             message.field.add(
                 name=member, number=number, type=_TYPE.TYPE_BYTES, label=_TYPE.LABEL_OPTIONAL
             )
+    for name, member, number, type_ in _AS_BYTES:
+        label = _TYPE.LABEL_REPEATED if member == "annotations" else _TYPE.LABEL_OPTIONAL
+        file.message_type.add(name=name).field.add(
+            name=member,
+            number=number,
+            label=label,
+            type=_TYPE.TYPE_MESSAGE,
+            type_name=f".{_PACKAGE}.{type_}",
+        )
     event = file.message_type.add(name="WatchEvent")
     _add(event, Field(1, "type", "text", Form.ONE, pointer=False))
     _add(event, Field(2, "object", "RawExtension", Form.ONE, pointer=False))

@@ -46,14 +46,6 @@ def has(part: View, name: str) -> bool:
     return bool(part.HasField(name))
 
 
-def clear(part: View, name: str) -> None:
-    """As if the server had not sent this pointer."""
-    if isinstance(part, msgspec.Struct):
-        setattr(part, name, _absences[type(part)][name])
-    else:
-        part.ClearField(name)
-
-
 def strings(part: View) -> dict[str, str]:
     """A map of texts, opaque or not. ValueError when it is none."""
     if isinstance(part, msgspec.Raw):
@@ -106,7 +98,7 @@ def from_json(resource: Resource, raw: Mapping[str, Any]) -> View:
     """A view on an object from elsewhere. ValueError, naming the field, for another shape."""
     try:
         encoded = _encode(raw)
-    except (TypeError, ValueError, OverflowError) as problem:
+    except (TypeError, ValueError, OverflowError, RecursionError) as problem:
         raise ValueError(f"not JSON: {problem}") from problem
     view = decode(resource, encoded)
     # Opaque maps are not looked into above.
@@ -118,14 +110,12 @@ def decode(resource: Resource, encoded: bytes | msgspec.Raw) -> View:
     """A view on an object in JSON. ValueError, naming the field, for another shape."""
     decoder = _decoders[kind_of(resource).message]
     try:
-        return decoder.decode(encoded)
-    except msgspec.ValidationError:
-        # Go takes null for absent everywhere, and writes it for some empty lists.
         try:
+            return decoder.decode(encoded)
+        except msgspec.ValidationError:
+            # Go takes null for absent everywhere, and writes it for some empty lists.
             return decoder.decode(_encode(_without_nulls(_decode_anything(encoded))))
-        except msgspec.ValidationError as problem:
-            raise ValueError(str(problem)) from problem
-    except (msgspec.DecodeError, RecursionError) as problem:
+    except (ValueError, RecursionError) as problem:
         raise ValueError(str(problem)) from problem
 
 
@@ -181,13 +171,9 @@ def _int_or_string(value: Any) -> int | str:  # noqa: ANN401
 def _time(value: Any) -> str | None:  # noqa: ANN401
     if value is None:
         return None
-    if isinstance(value, dt.datetime):
-        moment = value.astimezone(dt.UTC)
-    elif value.HasField("seconds"):
-        moment = _moment(value.seconds)
-    else:
+    if not isinstance(value, dt.datetime) and not value.HasField("seconds"):
         return None
-    return moment.replace(microsecond=0, tzinfo=None).isoformat() + "Z"
+    return _moment(seconds(value)).replace(tzinfo=None).isoformat() + "Z"
 
 
 def _moment(since_1970: int) -> dt.datetime:

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 
 import pytest
@@ -126,6 +127,53 @@ def test_a_page_that_was_cut_is_refused(way: str) -> None:
             list(make(PODS).page(page[:length]))
 
 
+@pytest.mark.parametrize(
+    "page",
+    [
+        wrapped(b""),
+        wrapped(part(1, b"\x12\x7f")),
+        wrapped(part(1, b"\x12\x01\xff")),
+        wrapped(part(2, b"")),
+        wrapped(b"\x0a" + b"\xff" * 20),
+        b"k8s\x00",
+        b"k8s\x00" + b"\xff" * 1000,
+        b"",
+    ],
+    ids=["empty", "cut", "no-text", "items-only", "endless", "bare", "nonsense", "nothing"],
+)
+def test_metadata_that_cannot_be_read_is_refused_in_protobuf(page: bytes) -> None:
+    assert ProtobufFormat(PODS).head(page) is None
+    with pytest.raises(ValueError, match=r"list|wrapped"):
+        ProtobufFormat(PODS).whole_head(page)
+
+
+@pytest.mark.parametrize(
+    "metadata",
+    [b"{}", b"{odd}", b'{"continue":"\xff"}', b'{"a":' + b"[" * 5000 + b"]" * 5000 + b"}", b"[]"],
+    ids=["empty", "no-json", "no-text", "deep", "list"],
+)
+def test_metadata_that_cannot_be_read_is_refused_in_json(metadata: bytes) -> None:
+    page = b'{"metadata":%b,"items":[]}' % metadata
+    assert JsonFormat(PODS).head(page) is None
+    with pytest.raises(ValueError, match="list"):
+        JsonFormat(PODS).whole_head(page)
+
+
+@given(data=st.data())
+@both
+def test_no_damage_to_a_page_does_more_than_raise_a_value_error(
+    way: str, data: st.DataObject
+) -> None:
+    make, page = PAGES[way]
+    damaged = bytearray(page)
+    for position in data.draw(st.lists(st.integers(0, len(page) - 1), min_size=1, max_size=3)):
+        damaged[position] = data.draw(st.integers(0, 255))
+    make(PODS).head(damaged)
+    for read in (make(PODS).whole_head, lambda body: list(make(PODS).page(body))):
+        with suppress(ValueError):
+            read(damaged)
+
+
 def test_the_empty_list_of_the_server_may_be_null() -> None:
     page = json_page().replace(b"[]", b"null")
     assert [list(group.views) for group in JsonFormat(PODS).page(page)] == [[]]
@@ -144,6 +192,33 @@ def test_one_malformed_object_costs_no_other_in_json(broken: str) -> None:
     assert broken in malformed.problem
 
 
+@pytest.mark.parametrize(
+    "odd",
+    [b'"\xff"', b"1e999", b"[" * 900 + b"]" * 900, b"[" * 5000 + b"]" * 5000],
+    ids=["no-text", "too-large", "deep", "deeper"],
+)
+def test_nor_does_one_with_a_value_that_nobody_can_read(odd: bytes) -> None:
+    strange = pod("strange") | {"spec": 7, "odd": 8}
+    objects = [json.dumps(each).encode().replace(b"8", odd) for each in (strange, pod("one"))]
+    groups = [JsonFormat(PODS).group(objects)]
+    # In a page, what is deeper than anybody counts costs all of it.
+    if len(odd) < 5000:
+        groups += JsonFormat(PODS).page(json_page(strange, pod("one")).replace(b"8", odd))
+    for group in groups:
+        assert [view.metadata.name for view in group.views] == ["one"]
+        [malformed] = group.malformed
+        assert malformed.name in ("shop/strange", "?")
+        assert malformed.problem
+
+
+@pytest.mark.parametrize(
+    "content", [b'{"message":"\xff"}', b"[" * 5000 + b"]" * 5000], ids=["no-text", "deep"]
+)
+def test_a_status_that_cannot_be_read_is_refused(content: bytes) -> None:
+    with pytest.raises(ValueError, match=r"."):
+        JsonFormat(PODS).status(content)
+
+
 def test_one_malformed_object_costs_no_other_in_protobuf() -> None:
     strange = encoded("Pod", pod("strange") | {"spec": {"nodeName": "node"}})
     objects = [
@@ -157,6 +232,23 @@ def test_one_malformed_object_costs_no_other_in_protobuf() -> None:
     for group in (page, format_.group(objects)):
         assert [view.metadata.name for view in group.views] == ["one", "two"]
         assert [each.name for each in group.malformed] == ["shop/strange", "?"]
+
+
+def test_an_annotation_that_is_no_text_costs_nothing_in_protobuf() -> None:
+    strange = pod("strange") | {"spec": {"nodeName": "a"}}
+    strange["metadata"] = strange["metadata"] | {"annotations": {"note": "caf!", "other": "x"}}
+    objects = [encoded("Pod", strange).replace(b"caf!", b"caf\xe9"), encoded("Pod", pod("one"))]
+    format_ = ProtobufFormat(PODS)
+    [page] = format_.page(protobuf_page(*objects))
+    for group in (page, format_.group(objects)):
+        assert not group.malformed
+        assert [view.metadata.name for view in group.views] == ["strange", "one"]
+        view = group.views[0]
+        assert dict(view.metadata.annotations) == {
+            "note": "caf\N{REPLACEMENT CHARACTER}",
+            "other": "x",
+        }
+        assert (view.metadata.resourceVersion, view.spec.nodeName) == ("5", "a")
 
 
 def test_null_for_an_empty_list_is_not_malformed() -> None:
