@@ -57,8 +57,12 @@ async def run_once(kube: KubeApi, clock: Clock, configuration: Configuration) ->
         if not decided.moves:
             return Report(moved=0, failed=0, summary=f"nothing moved: {decided.summary}")
         # 4. Migrate.
-        observer.assume(decided.moves[0])
-        return await _migrate(kube, clock, configuration, decided.moves[0])
+        move = decided.moves[0]
+        observer.assume(move)
+        try:
+            return await _migrate(kube, clock, configuration, move)
+        finally:
+            observer.forget(move)
 
 
 def _is_blind(strategy: str, snapshot: Snapshot) -> bool:
@@ -114,14 +118,13 @@ async def _resume(
 
 def _explain(decided: Plan, snapshot: Snapshot) -> None:
     log = structlog.get_logger()
-    for unreadable in snapshot.unreadable:
-        log.warning("plans without an object that cannot be read", object=unreadable)
     log.info(
         "planned",
         moves=len(decided.moves),
         summary=decided.summary,
         nodes=len(snapshot.nodes),
         pods=len(snapshot.rows),
+        unreadable=len(snapshot.unreadable),
     )
     for refusal in decided.refusals:
         log.debug("stays", pod=f"{refusal.namespace}/{refusal.pod}", because=refusal.reason)

@@ -1,7 +1,7 @@
 """The pods of a snapshot as columns: one row a pod, one array a question.
 
-150,000 pods as objects of their own would take gigabytes; as columns they take tens of megabytes,
-and a question about all of them at once takes milliseconds.
+As objects of their own, the pods of a large cluster would not fit into the memory of a small
+process; as columns they do, and a question about all of them is one operation on an array.
 """
 
 from collections.abc import Mapping, Sequence
@@ -23,6 +23,9 @@ Amounts = npt.NDArray[np.int64]
 
 NONE: Final = -1
 """In a column of numbers: there is none."""
+
+UNAVAILABLE: Final = "resources that no node has"
+"""The column, among those of resources, that counts them: no node has any of it."""
 
 PHASES: Final = ("", "Pending", "Running", "Unknown")
 """By their number in the column. Pods that succeeded or failed are not in a snapshot: they hold
@@ -95,6 +98,8 @@ class PodColumns:
     """By row: the PersistentVolumeClaims that it mounts."""
     nominated: Mapping[int, str]
     """By row: the node on which the scheduler is making room for it."""
+    pinned: Mapping[int, str]
+    """By row, where a copy of ours is not bound yet: the node that it is meant for."""
     deleting: Mapping[int, int]
     """By row, where it is terminating: until when it may, in seconds since 1970."""
     resized: Mapping[int, bytes]

@@ -61,12 +61,16 @@ OF_ONE_POD = frozenset(
         "job-name",
         "controller-uid",
         MIGRATION_ID,
+        MIGRATION_STATUS,
+        MIGRATION_REASON,
         MIGRATED_FROM,
     }
 )
 """Labels that differ between pods which are alike otherwise: with them every pod, or every run of a
 CronJob, would be a class of its own.
 """
+OF_ONE_PLACE = frozenset({"topology.kubernetes.io/zone", "topology.kubernetes.io/region"})
+"""Labels that a pod gets from the node to which it is bound, since Kubernetes 1.35."""
 
 SYSTEM_CRITICAL_PRIORITY = 2_000_000_000
 

@@ -52,6 +52,8 @@ class Snapshot:
     """By slot and resource."""
     requests: Amounts
     """Distinct requests, by resource; pods and templates name a row."""
+    request_sets: Sequence[Resources | None]
+    """The same rows in words, also of resources that no node has."""
     resource_names: tuple[str, ...]
     """Of the columns of `allocatable` and `requests`."""
     classes: Sequence[PodClass | None]
@@ -62,6 +64,10 @@ class Snapshot:
     """All other kinds, by resource, reduced to the fields that we read."""
     usage: Usage | None = None
     """By place in `nodes`, and by row of `pods`; None: nobody asked for it."""
+    taken_at: float = 0.0
+    """In Unix seconds; 0: nobody knows."""
+    heard_at: Mapping[str, float] = field(default_factory=dict)
+    """By resource: when the server last said something, if only that nothing has changed."""
     gaps: tuple[Gap, ...] = ()
     unreadable: tuple[str, ...] = ()
     """Kind and name of objects that could not be read, and are left out, or that make no sense."""
@@ -108,6 +114,20 @@ class Snapshot:
     def node_of_pod(self) -> Numbers:
         """By row of `pods`: place in `nodes`; NONE for a pod on no node that is there."""
         return self._number_by_slot[self.pods.node]
+
+    @cached_property
+    def place_of_pod(self) -> Numbers:
+        """The same, with copies of ours that are not bound yet where they are meant to be."""
+        meant = {
+            row: self.node_numbers[target]
+            for row, target in self.pods.pinned.items()
+            if target in self.node_numbers
+        }
+        if not meant:
+            return self.node_of_pod
+        places = self.node_of_pod.copy()
+        places[list(meant)] = list(meant.values())
+        return places
 
     @cached_property
     def _by_node(self) -> tuple[Numbers, Numbers]:
@@ -162,6 +182,11 @@ class Snapshot:
             leaving=terminating or bool(flags & Flag.LEAVING),
         )
 
+    @cached_property
+    def keepers_away(self) -> tuple[Pod, ...]:
+        """Pods with an anti-affinity, which works on whoever comes near them."""
+        return self.pods_of(self.rows_whose_spec_has("podAntiAffinity"))
+
     def rows_whose_spec_has(self, key: str) -> Numbers:
         """Rows of pods whose specification has this key somewhere: few, for the rarer rules."""
         quoted = f'"{key}":'.encode()
@@ -187,8 +212,8 @@ class Snapshot:
         return dict(self.label_sets[number] or ()) if number != NONE else {}
 
     def requests_of(self, row: int) -> Resources:
-        asked = self.requests[self.pods.asks[row]].tolist()
-        return {name: n for name, n in zip(self.resource_names, asked, strict=True) if n}
+        asked = self.request_sets[self.pods.asks[row]] or {}
+        return {name: amount for name, amount in asked.items() if amount}
 
     def _usage_of(self, row: int) -> Mapping[str, float]:
         if self.usage is None or self.usage.outage:
@@ -224,13 +249,17 @@ class Snapshot:
                     column = self.resource_names.index(name)
                     total[self.node_numbers[node], column] += amount
         for row, node in self.pods.nominated.items():
-            if self.pods.node[row] == NONE and node in self.node_numbers:
+            if self.place_of_pod[row] == NONE and node in self.node_numbers:
                 total[self.node_numbers[node]] += self.requests[self.pods.asks[row]]
         return total
 
     def _daemons_to_come(self) -> Mapping[str, Resources]:
+        overheads = {
+            name: (each.get("overhead") or {}).get("podFixed") or {}
+            for (_, name), each in self.objects.get("runtimeclasses", {}).items()
+        }
         sets = self.objects.get("daemonsets", {}).values()
-        at_work = [daemons.read(each) for each in sets if daemons.is_at_work(each)]
+        at_work = [daemons.read(each, overheads) for each in sets if daemons.is_at_work(each)]
         uids = {each.uid for each in at_work}
         owners = {
             number: owner.uid
@@ -246,7 +275,7 @@ class Snapshot:
         return daemons.reserved(at_work, self.nodes, present)
 
     def _sum(self, rows: Numbers) -> Amounts:
-        nodes = self.node_of_pod[rows]
+        nodes = self.place_of_pod[rows]
         rows, nodes = rows[nodes != NONE], nodes[nodes != NONE]
         asks = self.pods.asks[rows]
         total = np.empty((len(self.nodes), len(self.resource_names)), np.int64)

@@ -34,7 +34,7 @@ class Usage:
     """By row: why the node is unknown."""
     outage: str = ""
     """Why every node is unknown, so that whoever goes by usage has to rest; empty: some are known,
-    or there are no nodes.
+    or it is known that there are no nodes.
     """
 
     def __post_init__(self) -> None:

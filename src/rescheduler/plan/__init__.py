@@ -10,7 +10,9 @@ STRATEGIES = (STRATEGY,)
 """Those that are there; the configuration may name more."""
 
 NEEDS = {
-    STRATEGY: frozenset({"nodes", "pods", "replicasets", "deployments", "daemonsets"}),
+    STRATEGY: frozenset(
+        {"nodes", "pods", "replicasets", "deployments", "daemonsets", "runtimeclasses"}
+    ),
 }
 """By strategy: the resources without which it cannot judge, and rests."""
 

@@ -61,10 +61,9 @@ def _kept_away(pod: Pod, node: Node, snapshot: Snapshot) -> str:
         together = domain is not None and domain == node.labels.get(term["topologyKey"])
         return together and _selects(term, other, pod)
 
-    others = snapshot.pods_of(snapshot.rows_whose_spec_has("podAntiAffinity"))
     found = [
         other.full_name
-        for other in others
+        for other in snapshot.keepers_away
         if other.node in labels
         and other.uid != pod.uid
         and any(keeps_away(other, term) for term in _anti_affinity(other))

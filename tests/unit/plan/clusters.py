@@ -34,7 +34,8 @@ def snapshot(
 
 def _take(state: ClusterState, resource: Resource, raws: Iterable[Object]) -> None:
     views = [wire.from_json(resource, raw) for raw in raws]
-    assert state.take(resource, Batch(present=views, complete=True)) == []
+    told = state.take(resource, Batch(present=views, complete=True))
+    assert all("no allocatable" in each.problem for each in told), told
 
 
 def replica_set(namespace: str, owner: Owner, *, ready: int = 1, **metadata: Any) -> Object:  # noqa: ANN401

@@ -120,7 +120,8 @@ class _Pods:
         if claims := self._pods.claims.get(row):
             spec["volumes"] = _with_claims(spec["volumes"], claims)
         if not node:
-            return spec
+            target = self._pods.pinned.get(row)
+            return pins.add(spec, target) if target else spec
         spec["nodeName"] = node
         if self._is_of_a_daemon_set(row):
             return _pinned_as_daemon(spec, node)
@@ -135,7 +136,7 @@ class _Pods:
         return self._specs[number]
 
     def _is_of_a_daemon_set(self, row: int) -> bool:
-        return any(owner["kind"] == "DaemonSet" for owner in self._owners(row))
+        return any(owner.get("kind") == "DaemonSet" for owner in self._owners(row))
 
     def _status(self, row: int) -> Json:
         pods = self._pods

@@ -20,19 +20,23 @@ def encode(spec: Object) -> bytes:
     return msgspec.json.encode(_without_empty_affinity(spec), order="sorted")
 
 
-def take_out_our_pin(spec: Any) -> None:  # noqa: ANN401 - a view
-    """As `model.pins.remove`, on a view: the last field of each term, and terms of nothing else."""
-    terms = _terms(spec)
+def take_out_our_pin(spec: Any) -> str:  # noqa: ANN401 - a view
+    """As `model.pins.remove`, on a view: the last field of each term, and terms of nothing else.
+    Gives the node that it named; empty when there was none.
+    """
+    terms, target = _terms(spec), ""
     for index in reversed(range(len(terms))):
         term = terms[index]
         fields = term.matchFields
         if not (fields and fields[-1].key == _FIELD and fields[-1].operator == "In"):
             continue
+        target = fields[-1].values[0] if fields[-1].values else ""
         del fields[-1]
         if not fields and not term.matchExpressions:
             # Nothing but the pin: the user had no required node affinity.
             del terms[:]
-            return
+            break
+    return target
 
 
 def take_out_daemon_pin(spec: Any) -> None:  # noqa: ANN401

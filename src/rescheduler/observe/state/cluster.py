@@ -29,8 +29,6 @@ class Unreadable:
     problems: dict[str, str] = field(default_factory=dict)
     """By name, as long as they are there."""
     unheard: set[str] = field(default_factory=set)
-    count: int = 0
-    """Every time that one came; never goes back."""
 
 
 class ClusterState:
@@ -62,11 +60,12 @@ class ClusterState:
                     new += self._note(resource, Malformed(_name(view), oddity))
                 elif unreadable.problems:
                     unreadable.problems.pop(_name(view), None)
-        for view in batch.gone:
-            remove(_name(view))
-            unreadable.problems.pop(_name(view), None)
+        gone_unread = [each.name for each in batch.malformed if each.gone]
+        for name in (*map(_name, batch.gone), *gone_unread):
+            remove(name)
+            unreadable.problems.pop(name, None)
         for each in batch.malformed:
-            new += self._note(resource, each)
+            new += [] if each.gone else self._note(resource, each)
             remove(each.name)
         if batch.complete:
             self._table(resource).end_listing()
@@ -80,10 +79,13 @@ class ClusterState:
         self.begin_listing(resource)
         self.take(resource, Batch(complete=True))
 
-    def unreadable_count(self) -> int:
-        return sum(each.count for each in self._unreadable.values())
-
-    def snapshot(self, gaps: Iterable[Gap] = ()) -> Snapshot:
+    def snapshot(
+        self,
+        gaps: Iterable[Gap] = (),
+        *,
+        taken_at: float = 0.0,
+        heard_at: Mapping[str, float] | None = None,
+    ) -> Snapshot:
         slots, slot_names, allocatable = self.nodes.share()
         pods = self.pods.share()
         classes, templates = self.pods.share_common()
@@ -93,12 +95,15 @@ class ClusterState:
             slot_names=slot_names,
             allocatable=allocatable,
             requests=self.pods.share_requests(),
+            request_sets=self.pods.share_request_sets(),
             resource_names=self._resource_names.all(),
             classes=classes,
             templates=templates,
             owners=self.pods.share_owners(),
             label_sets=self.pods.share_label_sets(),
             objects={name: table.share() for name, table in self._others.items()},
+            taken_at=taken_at,
+            heard_at=heard_at or {},
             gaps=tuple(gaps),
             unreadable=tuple(
                 f"{kind} {name}: {problem}"
@@ -138,7 +143,6 @@ class ClusterState:
 
     def _note(self, resource: Resource, malformed: Malformed) -> list[Malformed]:
         unreadable = self._unreadable_of(resource)
-        unreadable.count += 1
         unreadable.unheard.discard(malformed.name)
         known = malformed.name in unreadable.problems
         unreadable.problems[malformed.name] = malformed.problem

@@ -46,9 +46,6 @@ class NodeTable:
     def release_slot(self, slot: int) -> None:
         self._slots.release(slot)
 
-    def slot_name(self, slot: int) -> str:
-        return self._slots.value(slot)
-
     # ------------------------------------------------------------------ nodes
 
     def put(self, raw: Object) -> str:

@@ -5,20 +5,24 @@ is therefore not decoded again: the bytes of a specification, and of a set of la
 first, and only those never seen before are taken apart.
 """
 
-from collections.abc import Mapping
-from typing import Any, Final, NamedTuple
+from collections.abc import Callable, Mapping
+from typing import Any, Final, NamedTuple, TypeVar
 
 import msgspec
 
 from rescheduler import wire
 from rescheduler.model import names, resources
-from rescheduler.model.cluster import Owner
 from rescheduler.model.columns import PHASES, Flag
 from rescheduler.model.objects import Object
 from rescheduler.observe.state import canonical
 from rescheduler.wire import View
 
+K = TypeVar("K")
+V = TypeVar("V")
+
 Pairs = tuple[tuple[str, str], ...]
+OwnerKey = tuple[str, str, str]
+"""Kind, name and UID."""
 
 # Plain numbers: the operators of an enumeration cost as much as reading a pod.
 _READY: Final = int(Flag.READY)
@@ -29,8 +33,8 @@ _UNSCHEDULABLE: Final = int(Flag.UNSCHEDULABLE)
 FINISHED: Final = ("Succeeded", "Failed")
 _PHASE_NUMBERS: Final = {phase: number for number, phase in enumerate(PHASES)}
 _TOKEN_VOLUME: Final = "kube-api-access-"  # noqa: S105 - what Kubernetes calls it
-# Some templates come and go with every rollout: the caches are emptied when they hold that many
-# more than are in use.
+_OWN_LABELS: Final = names.OF_ONE_POD | names.OF_ONE_PLACE
+# How many more than are in use a cache may hold before it is emptied.
 _SLACK: Final = 4096
 
 
@@ -53,7 +57,7 @@ class PodFacts(NamedTuple):
     flags: int
     created: int
     started: int
-    owner: Owner | None
+    owner: OwnerKey | None
     labels: bytes
     """Those that alike pods have in common, as JSON."""
     own_labels: Pairs
@@ -62,13 +66,19 @@ class PodFacts(NamedTuple):
     annotations: Mapping[str, str] | None
     claims: tuple[str, ...]
     nominated: str
+    pinned: str
     deleting: int
 
     @property
     def has_more(self) -> bool:
         """Than most pods have."""
         return bool(
-            self.annotations or self.claims or self.nominated or self.deleting or self.resized
+            self.annotations
+            or self.claims
+            or self.nominated
+            or self.pinned
+            or self.deleting
+            or self.resized
         )
 
 
@@ -87,15 +97,18 @@ class _Spec(NamedTuple):
 
 
 class PodReader:
-    def __init__(self) -> None:
-        self._labels: dict[bytes, bytes] = {}
+    def __init__(self, in_use: Callable[[], int]) -> None:
+        self._in_use = in_use
+        self._labels: dict[bytes, tuple[bytes, Pairs]] = {}
         self._specs: dict[bytes, _Spec] = {}
         self._resized: dict[tuple[bytes, ...], Resized | None] = {}
 
-    def forget_unused(self, in_use: int) -> None:
-        for cache in (self._labels, self._specs, self._resized):
-            if len(cache) > 2 * in_use + _SLACK:
-                cache.clear()
+    def _remember(self, cache: dict[K, V], key: K, value: V) -> V:
+        """Templates come and go with every rollout; who is asked for again comes in again."""
+        if len(cache) >= 2 * self._in_use() + _SLACK:
+            cache.clear()
+        cache[key] = value
+        return value
 
     def read(self, pod: View) -> PodFacts:
         """The view is used up by it. Raises ValueError for what no API server would send."""
@@ -108,12 +121,13 @@ class PodReader:
         labels, own_labels = self._split(metadata.labels)
         node = spec.nodeName
         spec.nodeName = ""
-        if owner is not None and owner.kind == "DaemonSet":
+        pinned = ""
+        if owner is not None and owner[0] == "DaemonSet":
             canonical.take_out_daemon_pin(spec)
         elif annotations is not None and names.ORIGINAL_POD in annotations:
-            canonical.take_out_our_pin(spec)
+            pinned = canonical.take_out_our_pin(spec)
         spec_json, claims = self._read_spec(name, spec)
-        flags = _conditions(status.conditions)
+        flags, resizing = _conditions(status.conditions)
         deleting = wire.seconds(metadata.deletionTimestamp)
         if deleting:
             flags |= _TERMINATING
@@ -133,10 +147,11 @@ class PodReader:
             own_labels,
             spec_json,
             # As long as it has no node, what it asks for is what counts.
-            self._read_resized(spec_json, status) if node else None,
+            self._read_resized(spec_json, status, resizing) if node else None,
             annotations,
             claims,
             status.nominatedNodeName,
+            "" if node else pinned,
             deleting,
         )
 
@@ -144,14 +159,14 @@ class PodReader:
         key = wire.opaque_key(labels)
         known = self._labels.get(key)
         if known is not None:
-            return known, ()
+            return known
         pairs = wire.opaque_strings(labels)
-        shared = {key: value for key, value in pairs.items() if key not in names.OF_ONE_POD}
-        own = tuple(sorted(pair for pair in pairs.items() if pair[0] in names.OF_ONE_POD))
-        encoded = msgspec.json.encode(shared, order="sorted")
-        if not own:
-            self._labels[key] = encoded
-        return encoded, own
+        shared = {key: value for key, value in pairs.items() if key not in _OWN_LABELS}
+        own = tuple(sorted(pair for pair in pairs.items() if pair[0] in _OWN_LABELS))
+        split = msgspec.json.encode(shared, order="sorted"), own
+        if pairs.keys() & names.OF_ONE_POD:
+            return split  # nobody else has these, so nobody will ask for them
+        return self._remember(self._labels, key, split)
 
     def _read_spec(self, pod: str, spec: Any) -> tuple[bytes, tuple[str, ...]]:  # noqa: ANN401
         """Its canonical form, and the claims that the pod mounts."""
@@ -166,28 +181,30 @@ class PodReader:
             known = self._specs.get(key)
             if known is None:
                 known = _Spec(canonical.encode(wire.to_json(spec)), _ephemeral(volumes))
-                self._specs[key] = known
+                self._remember(self._specs, key, known)
             return known.canonical, claims
         if known.ephemeral:
             return known.canonical, tuple(f"{pod}-{name}" for name in known.ephemeral)
         return known.canonical, ()
 
-    def _read_resized(self, spec_json: bytes, status: Any) -> Resized | None:  # noqa: ANN401
+    def _read_resized(
+        self,
+        spec_json: bytes,
+        status: Any,  # noqa: ANN401
+        resizing: bytes,
+    ) -> Resized | None:
         # Each between its own borders, so that none is taken for part of another.
         prints = [wire.fingerprint(each) for each in status.containerStatuses]
+        prints += [b"init" + wire.fingerprint(each) for each in status.initContainerStatuses]
         if wire.has(status, "resources"):
             prints.append(b"pod" + wire.fingerprint(status.resources))
         if allocated := wire.opaque_key(status.allocatedResources):
             prints.append(b"allocated" + allocated)
         if not prints:
             return None
-        prints += [b"init" + wire.fingerprint(each) for each in status.initContainerStatuses]
-        for each in status.conditions:
-            if each.type == _RESIZE_PENDING:
-                prints.append(f"pending {each.status} {each.reason}".encode())
-        key = (spec_json, *prints)
+        key = (spec_json, resizing, *prints)
         if key not in self._resized:
-            self._resized[key] = _resized(spec_json, wire.to_json(status))
+            self._remember(self._resized, key, _resized(spec_json, wire.to_json(status)))
         return self._resized[key]
 
 
@@ -212,23 +229,27 @@ def _annotations(annotations: Mapping[str, str]) -> Mapping[str, str] | None:
     return {key: annotations[key] for key in found} if found else None
 
 
-def _owner(references: Any) -> Owner | None:  # noqa: ANN401
+def _owner(references: Any) -> OwnerKey | None:  # noqa: ANN401
     for each in references:
         if each.controller:
-            return Owner(kind=each.kind, name=each.name, uid=each.uid)
+            return each.kind, each.name, each.uid
     return None
 
 
-def _conditions(conditions: Any) -> int:  # noqa: ANN401
-    flags = 0
+def _conditions(conditions: Any) -> tuple[int, bytes]:  # noqa: ANN401
+    """Flags, and what is said about a resize."""
+    flags, resizing = 0, b""
     for each in conditions:
         kind = each.type
         if kind == "Ready":
             if each.status == "True":
                 flags |= _READY
-        elif kind == "PodScheduled" and each.reason == "Unschedulable" and each.status == "False":
-            flags |= _UNSCHEDULABLE
-    return flags
+        elif kind == "PodScheduled":
+            if each.status == "False" and each.reason == "Unschedulable":
+                flags |= _UNSCHEDULABLE
+        elif kind == _RESIZE_PENDING:
+            resizing += f"{each.status} {each.reason};".encode()
+    return flags, resizing
 
 
 def _take_out_token(volumes: Any) -> None:  # noqa: ANN401

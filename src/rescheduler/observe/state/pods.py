@@ -19,11 +19,11 @@ from rescheduler.model.columns import (
 )
 from rescheduler.model.objects import Object
 from rescheduler.model.resources import Resources
-from rescheduler.observe.state.amounts import AmountTable, ResourceNames
+from rescheduler.observe.state.amounts import RequestTable, ResourceNames
 from rescheduler.observe.state.interning import Interner
 from rescheduler.observe.state.nodes import NodeTable
 from rescheduler.observe.state.pod_columns import Arrays
-from rescheduler.observe.state.pod_reading import FINISHED, Pairs, PodFacts, PodReader
+from rescheduler.observe.state.pod_reading import FINISHED, OwnerKey, Pairs, PodFacts, PodReader
 from rescheduler.observe.state.sharing import CopyOnWrite
 from rescheduler.wire import View
 
@@ -31,6 +31,8 @@ T = TypeVar("T")
 
 ClassKey = tuple[str, bytes, bytes]
 """Namespace, labels and specification."""
+Original = tuple[str, str]
+"""namespace/name and UID of a pod: both, for anybody may write anything into an annotation."""
 
 _FIRST_ROWS: Final = 1024
 # Plain numbers: the operators of an enumeration cost as much as writing a row.
@@ -41,7 +43,7 @@ _STAYING: Final = 0xFF & ~int(Flag.LEAVING)
 class PodTable:
     def __init__(self, nodes: NodeTable, resource_names: ResourceNames) -> None:
         self._nodes = nodes
-        self._reader = PodReader()
+        self._reader = PodReader(lambda: len(self._templates) + len(self._classes))
         self._rows: dict[str, int] = {}
         self._free: list[int] = []
         self._names: CopyOnWrite[list[str]] = CopyOnWrite([])
@@ -50,16 +52,19 @@ class PodTable:
         self._annotations: CopyOnWrite[dict[int, Mapping[str, str]]] = CopyOnWrite({})
         self._claims: CopyOnWrite[dict[int, tuple[str, ...]]] = CopyOnWrite({})
         self._nominated: CopyOnWrite[dict[int, str]] = CopyOnWrite({})
+        self._pinned: CopyOnWrite[dict[int, str]] = CopyOnWrite({})
         self._deleting: CopyOnWrite[dict[int, int]] = CopyOnWrite({})
         self._resized: CopyOnWrite[dict[int, bytes]] = CopyOnWrite({})
         self._requests: Interner[tuple[tuple[str, int], ...], Resources] = Interner()
-        self._amounts = AmountTable(resource_names)
+        self._amounts = RequestTable(resource_names)
         self._templates: Interner[bytes, Template] = Interner(self._release_template)
         self._classes: Interner[ClassKey, PodClass] = Interner(self._release_class)
-        self._owners: Interner[str, Owner] = Interner()
+        self._owners: Interner[OwnerKey, Owner] = Interner()
         self._label_sets: Interner[Pairs, Pairs] = Interner()
-        self._copies: dict[str, set[int]] = {}
-        """By UID of the original: rows of the pods that take its place, seen or assumed."""
+        self._copies: dict[Original, set[int]] = {}
+        """Rows of the pods that take the place of an original, seen or assumed."""
+        self._assumptions: dict[Original, str] = {}
+        """Moves in flight whose copy has not been seen: their target."""
         self._unheard: set[str] | None = None
 
     def __len__(self) -> int:
@@ -88,7 +93,6 @@ class PodTable:
         for name in self._unheard or ():
             self.remove(name)
         self._unheard = None
-        self._reader.forget_unused(len(self._templates) + len(self._classes))
 
     # ------------------------------------------------------------------ what we assume
 
@@ -97,9 +101,21 @@ class PodTable:
         copy is seen or the pod is gone. False when there is no such pod, or a copy is there.
         """
         row = self._rows.get(name)
-        if row is None or self._uids.value[row] != uid or uid in self._copies:
+        if row is None or self._uids.value[row] != uid or (name, uid) in self._copies:
             return False
-        copy = self._new_row(_assumed(uid))
+        self._assumptions[name, uid] = target
+        self._place_assumed(row, target)
+        return True
+
+    def forget(self, name: str, uid: str) -> None:
+        """The move is not going to happen, or has been seen."""
+        self._assumptions.pop((name, uid), None)
+        self.remove(_assumed(name, uid))
+
+    def _place_assumed(self, row: int, target: str) -> None:
+        """A row for the copy, which has all from its original but the node."""
+        name, uid = self._names.value[row], self._uids.value[row]
+        copy = self._new_row(_assumed(name, uid))
         columns = self._own()
         columns.node[copy] = self._nodes.use_slot(target)
         columns.pod_class[copy] = self._classes.use_again(int(columns.pod_class[row]))
@@ -114,12 +130,7 @@ class PodTable:
         original = name.split("/", 1)[1]
         annotations = {names.ORIGINAL_POD: uid, names.ORIGINAL_POD_NAME: original}
         self._annotations.own()[copy] = annotations
-        self._note_copy(copy)
-        return True
-
-    def forget(self, uid: str) -> None:
-        """The move is not going to happen, or has been seen."""
-        self.remove(_assumed(uid))
+        self._note_copy(copy, (name, uid))
 
     def _is_assumed(self, row: int) -> bool:
         return bool(self._columns.value.flags[row] & int(Flag.ASSUMED))
@@ -142,7 +153,8 @@ class PodTable:
         columns.owner[row] = owner
         columns.own_labels[row] = own_labels
         columns.phase[row] = facts.phase
-        columns.flags[row] = facts.flags | (_LEAVING if facts.uid in self._copies else 0)
+        is_leaving = (facts.name, facts.uid) in self._copies
+        columns.flags[row] = facts.flags | (_LEAVING if is_leaving else 0)
         columns.created[row] = facts.created
         columns.started[row] = facts.started
         if self._uids.value[row] != facts.uid:
@@ -153,10 +165,16 @@ class PodTable:
             _set(self._annotations, row, facts.annotations)
             _set(self._claims, row, facts.claims)
             _set(self._nominated, row, facts.nominated)
+            _set(self._pinned, row, facts.pinned)
             _set(self._deleting, row, facts.deleting)
             _set(self._resized, row, facts.resized.status_json if facts.resized else None)
         if facts.annotations and names.ORIGINAL_POD in facts.annotations:
-            self._see_copy(row, terminating=bool(facts.flags & Flag.TERMINATING))
+            self._see_copy(row, facts)
+        if self._assumptions and not is_leaving:
+            # It was lost sight of for a while, and its move is still in flight.
+            target = self._assumptions.get((facts.name, facts.uid))
+            if target is not None:
+                self._place_assumed(row, target)
         if self._unheard is not None:
             self._unheard.discard(facts.name)
 
@@ -178,7 +196,7 @@ class PodTable:
             self._nodes.use_slot(facts.node) if facts.node else NONE,
             pod_class,
             asks,
-            self._owners.use(owner.uid, lambda: owner) if owner else NONE,
+            self._owners.use(owner, lambda: _new_owner(*owner)) if owner else NONE,
             self._label_sets.use(own, lambda: own) if own else NONE,
         )
 
@@ -205,7 +223,14 @@ class PodTable:
         self._free.append(row)
 
     def _sparse(self) -> tuple[CopyOnWrite[Any], ...]:
-        return self._annotations, self._claims, self._nominated, self._deleting, self._resized
+        return (
+            self._annotations,
+            self._claims,
+            self._nominated,
+            self._pinned,
+            self._deleting,
+            self._resized,
+        )
 
     def _release(self, row: int) -> None:
         columns = self._columns.value
@@ -224,38 +249,50 @@ class PodTable:
 
     # ------------------------------------------------------------------ originals and copies
 
-    def _see_copy(self, row: int, *, terminating: bool) -> None:
-        self.forget(self._annotations.value[row][names.ORIGINAL_POD])
-        if not terminating:  # else it was taken back, and the original stays
-            self._note_copy(row)
+    def _see_copy(self, row: int, facts: PodFacts) -> None:
+        original = self._original_of(row)
+        # One that terminates was taken back: the original stays, and may be on its way once more.
+        if original is None or facts.flags & int(Flag.TERMINATING):
+            return
+        if facts.node or facts.pinned:
+            self.forget(*original)
+        self._note_copy(row, original)
 
-    def _note_copy(self, row: int) -> None:
-        original = self._annotations.value[row][names.ORIGINAL_POD]
+    def _note_copy(self, row: int, original: Original) -> None:
         self._copies.setdefault(original, set()).add(row)
-        self._mark_original_of(row, leaving=True)
+        self._mark(original, leaving=True)
 
     def _part_from_copies(self, row: int, uid_now: str) -> None:
         """The row is about to hold something else: it may have been a copy, or an original."""
-        original = self._annotations.value.get(row, {}).get(names.ORIGINAL_POD, "")
-        copies = self._copies.get(original)
-        if copies is not None and row in copies:
+        original = self._original_of(row)
+        copies = self._copies.get(original) if original else None
+        if original and copies and row in copies:
             copies.discard(row)
             if not copies:
                 del self._copies[original]
-                self._mark_original_of(row, leaving=False)
-        before = self._uids.value[row]
+                self._mark(original, leaving=False)
+        name, before = self._names.value[row], self._uids.value[row]
         if before and before != uid_now:
-            self.forget(before)
+            # Should it be there all the same, and only have been lost sight of, it comes back.
+            self.remove(_assumed(name, before))
 
-    def _mark_original_of(self, row: int, *, leaving: bool) -> None:
-        annotations = self._annotations.value[row]
+    def _original_of(self, row: int) -> Original | None:
+        annotations = self._annotations.value.get(row)
+        if annotations is None or names.ORIGINAL_POD not in annotations:
+            return None
         namespace = self._names.value[row].split("/", 1)[0]
-        original = self._rows.get(f"{namespace}/{annotations.get(names.ORIGINAL_POD_NAME)}")
-        if original is None or self._uids.value[original] != annotations[names.ORIGINAL_POD]:
+        name = f"{namespace}/{annotations.get(names.ORIGINAL_POD_NAME, '')}"
+        original = (name, annotations[names.ORIGINAL_POD])
+        return None if original == (self._names.value[row], self._uids.value[row]) else original
+
+    def _mark(self, original: Original, *, leaving: bool) -> None:
+        name, uid = original
+        row = self._rows.get(name)
+        if row is None or self._uids.value[row] != uid:
             return
         columns = self._own()
-        kept = int(columns.flags[original]) & _STAYING
-        columns.flags[original] = kept | _LEAVING if leaving else kept
+        kept = int(columns.flags[row]) & _STAYING
+        columns.flags[row] = kept | _LEAVING if leaving else kept
 
     # ------------------------------------------------------------------ what rows have in common
 
@@ -292,13 +329,18 @@ class PodTable:
             annotations=self._annotations.share(),
             claims=self._claims.share(),
             nominated=self._nominated.share(),
+            pinned=self._pinned.share(),
             deleting=self._deleting.share(),
             resized=self._resized.share(),
             **self._columns.share().read_only(rows),
         )
 
     def share_requests(self) -> Amounts:
+        self._amounts.keep_up(self._requests.values.value)
         return self._amounts.share(len(self._requests.values.value))
+
+    def share_request_sets(self) -> list[Resources | None]:
+        return self._requests.values.share()
 
     def share_common(self) -> tuple[list[PodClass | None], list[Template | None]]:
         return self._classes.values.share(), self._templates.values.share()
@@ -310,9 +352,13 @@ class PodTable:
         return self._label_sets.values.share()
 
 
-def _assumed(uid: str) -> str:
+def _new_owner(kind: str, name: str, uid: str) -> Owner:
+    return Owner(kind=kind, name=name, uid=uid)
+
+
+def _assumed(name: str, uid: str) -> str:
     """The key of an assumed copy's row: no pod has such a name."""
-    return f"assumed copy of {uid}"
+    return f"assumed copy of {name} {uid}"
 
 
 def _set(sparse: CopyOnWrite[dict[int, T]], row: int, value: T | None) -> None:

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from rescheduler import wire
 from rescheduler.model import names, pins
+from rescheduler.model.snapshot import Snapshot
 from rescheduler.observe.files import to_objects
 from rescheduler.observe.state import ClusterState
 from rescheduler.wire import DEPLOYMENTS, NODES, PODS, Batch, Resource
@@ -80,7 +81,8 @@ class Server:
         made = pod(name, on, uid=uid, cpu=cpu, spec=spec, status={"phase": phase}, **metadata)
         if dice.random() < 0.3:
             original = f"pods-{dice.randrange(6)}"
-            named = self.there[PODS].get(original, {"metadata": {"uid": "gone"}})
+            other = original if dice.random() < 0.7 else f"pods-{dice.randrange(6)}"
+            named = self.there[PODS].get(other, {"metadata": {"uid": "gone"}})
             made["metadata"]["annotations"] = {
                 names.ORIGINAL_POD: named["metadata"]["uid"],
                 names.ORIGINAL_POD_NAME: original,
@@ -104,30 +106,45 @@ def fresh(server: Server) -> ClusterState:
     return state
 
 
+def flags_of(snapshot: Snapshot) -> dict[str, int]:
+    return {snapshot.pods.names[row]: int(snapshot.pods.flags[row]) for row in snapshot.rows}
+
+
 def assert_same(state: ClusterState, server: Server) -> None:
     ours, theirs = state.snapshot(), fresh(server).snapshot()
     assert to_objects(ours) == to_objects(theirs)
     assert ours.unreadable == theirs.unreadable
-    for sums in ("room", "requested", "staying"):
+    assert flags_of(ours) == flags_of(theirs)
+    for sums in ("room", "requested", "staying", "promised"):
         columns = {
             name: getattr(ours, sums)[:, number].tolist()
             for number, name in enumerate(ours.resource_names)
         }
         for number, name in enumerate(theirs.resource_names):
             assert columns[name] == getattr(theirs, sums)[:, number].tolist(), (sums, name)
+    waiting = [[each.name for each in one.pods_of(one.pending)] for one in (ours, theirs)]
+    assert waiting[0] == waiting[1]
     # Nothing is kept of what is gone.
     for table in ("classes", "templates", "owners", "label_sets", "slot_names"):
         kept = [sum(each is not None for each in getattr(one, table)) for one in (ours, theirs)]
         assert kept[0] == kept[1], table
 
 
-def some_moves(state: ClusterState, dice: random.Random) -> None:
-    """Assumed, and given up again: neither may leave a trace."""
+def assume_some(state: ClusterState, dice: random.Random) -> set[tuple[str, str]]:
+    """Moves in flight, which whatever happens must not leave a trace of once they are over."""
     snapshot = state.snapshot()
-    for row in dice.sample(snapshot.rows.tolist(), min(2, len(snapshot.rows))):
-        uid = snapshot.pods.uids[row]
-        if uid and state.pods.assume(snapshot.pods.names[row], uid, f"nodes-{dice.randrange(3)}"):
-            state.pods.forget(uid)
+    rows = dice.sample(snapshot.rows.tolist(), min(2, len(snapshot.rows)))
+    pods = [(snapshot.pods.names[row], snapshot.pods.uids[row]) for row in rows]
+    return {
+        (name, uid)
+        for name, uid in pods
+        if uid and state.pods.assume(name, uid, f"nodes-{dice.randrange(3)}")
+    }
+
+
+def give_up(state: ClusterState, moves: set[tuple[str, str]]) -> None:
+    for name, uid in moves:
+        state.pods.forget(name, uid)
 
 
 Disturbance = Callable[[list[Event], random.Random], list[Event]]
@@ -157,11 +174,13 @@ seeds = st.integers(0, 2**32)
 def test_events_in_order(seed: int, acts: int) -> None:
     dice = random.Random(seed)  # noqa: S311
     server, state = Server(dice), ClusterState()
+    moves: set[tuple[str, str]] = set()
     for _ in range(acts):
         server.act()
         deliver(state, server.events[-1])
         if dice.random() < 0.1:
-            some_moves(state, dice)
+            moves |= assume_some(state, dice)
+    give_up(state, moves)
     assert_same(state, server)
 
 
@@ -182,6 +201,7 @@ def test_whatever_the_stream_did_a_listing_mends_it(
     server, state = Server(dice), ClusterState()
     for acts, disturb in stretches:
         before = len(server.events)
+        moves = assume_some(state, dice)
         for _ in range(acts):
             server.act()
         for event in disturb(server.events[before:], dice):
@@ -193,6 +213,7 @@ def test_whatever_the_stream_did_a_listing_mends_it(
                 views = [wire.from_json(resource, raw) for raw in half]
                 state.take(resource, Batch(present=views))
             relist(state, resource, there.values())
+        give_up(state, moves)
         assert_same(state, server)
 
 

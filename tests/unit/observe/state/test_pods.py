@@ -7,7 +7,7 @@ import pytest
 
 from rescheduler.model import names, pins
 from rescheduler.model.cluster import Owner, Pod
-from rescheduler.model.columns import NONE
+from rescheduler.model.columns import NONE, UNAVAILABLE
 from rescheduler.observe.state import ClusterState
 from rescheduler.wire import NODES, PODS
 from tests.unit.observe.state.server import (
@@ -20,6 +20,8 @@ from tests.unit.observe.state.server import (
     relist,
     state_of,
 )
+
+UNAVAILABLE_COLUMN = ClusterState().snapshot().resource_names.index(UNAVAILABLE)
 
 
 def only_pod(raw: Object) -> Pod:
@@ -193,13 +195,21 @@ def test_pods_that_a_rule_may_tell_apart_are_not_alike(other: Any) -> None:  # n
 )
 def test_a_moved_pod_is_like_its_original(affinity: Object | None) -> None:
     spec = {"affinity": affinity} if affinity else {}
-    original = pod("p", "a", spec=spec)
-    moved = pod("q", "b", annotations={names.ORIGINAL_POD: "gone"})
+    original = pod("p", "a", spec=spec, labels={"app": "web", "topology.kubernetes.io/zone": "x"})
+    history = {
+        names.MIGRATION_ID: "0123",
+        names.MIGRATION_STATUS: names.STATUS_COMPLETED,
+        names.MIGRATION_REASON: "LoadBalancing",
+        names.MIGRATED_FROM: "a",
+    }
+    labels = {"app": "web", "topology.kubernetes.io/zone": "y", **history}
+    moved = pod("q", "b", labels=labels, annotations={names.ORIGINAL_POD: "gone"})
     moved["spec"] = pins.add(original["spec"] | {"nodeName": "b"}, "b")
     state = state_of([node("a"), node("b")], [original, moved])
     assert (classes(state), templates(state)) == (1, 1)
     (found,) = state.snapshot().pods_on("b")
     assert found.spec.get("affinity") == affinity
+    assert found.labels == labels
 
 
 def test_a_pin_of_the_users_own_stays() -> None:
@@ -231,14 +241,29 @@ def test_classes_nobody_uses_are_given_up() -> None:
     assert all(owner is None for owner in state.snapshot().owners)
 
 
+def test_nothing_is_remembered_of_pods_long_gone() -> None:
+    """Watches are resumed for weeks without a listing."""
+    state = ClusterState()
+    for number in range(12_000):
+        raw = pod("p", "a", cpu=f"{number + 1}m", labels={"run": str(number)})
+        raw["status"]["containerStatuses"] = [
+            {"name": "app", "resources": {"requests": {"cpu": "1"}}}
+        ]
+        hear(state, PODS, raw)
+    lose(state, PODS, pod("p"))
+    reader = state.pods._reader  # noqa: SLF001 - what it remembers shows nowhere else
+    for cache in (reader._labels, reader._specs, reader._resized):  # noqa: SLF001
+        assert len(cache) < 5_000
+
+
 # ---------------------------------------------------------------------- what counts where
 
 
 def test_a_terminating_pod_counts_for_room_and_not_for_balance() -> None:
     leaving = pod("q", "a", deletionTimestamp="2026-03-01T12:00:00Z")
     snapshot = state_of([node("a")], [pod("p", "a"), leaving]).snapshot()
-    assert snapshot.requested[0].tolist() == [200, 0, 2, 0]
-    assert snapshot.staying[0].tolist() == [100, 0, 1, 0]
+    assert snapshot.requested[0, :3].tolist() == [200, 0, 2]
+    assert snapshot.staying[0, :3].tolist() == [100, 0, 1]
 
 
 def test_a_pod_that_waits_is_pending_unless_it_is_gated() -> None:
@@ -253,16 +278,33 @@ def test_a_nominated_pod() -> None:
     assert dict(snapshot.pods.nominated) == {0: "a"}
 
 
+def asking(name: str, resource: str) -> Object:
+    return {"name": name, "resources": {"requests": {resource: "2"}}}
+
+
 def test_a_new_resource_may_come_at_any_time() -> None:
     state = state_of([node("a")], [pod("p", "a")])
     before = state.snapshot()
-    gpu = {"name": "app", "resources": {"requests": {"example.com/gpu": "2"}}}
-    hear(state, PODS, pod("q", "a", spec={"containers": [gpu]}))
+    hear(state, PODS, pod("q", "a", spec={"containers": [asking("app", "example.com/gpu")]}))
     hear(state, NODES, node("b", **{"example.com/gpu": "8"}))
     after = state.snapshot()
     assert after.resource_names == (*before.resource_names, "example.com/gpu")
-    assert after.requested[:, 4].tolist() == [2, 0]
-    assert after.room[:, 4].tolist() == [0, 8]
+    assert after.requested[:, -1].tolist() == [2, 0]
+    assert after.room[:, -1].tolist() == [0, 8]
+    assert after.requested[:, UNAVAILABLE_COLUMN].tolist() == [0, 0]
+
+
+def test_what_no_node_has_fits_nowhere_and_makes_no_column() -> None:
+    """Or one pod with thousands of invented resources would widen every table for ever."""
+    greedy = [asking(f"c{number}", f"example.com/r{number}") for number in range(500)]
+    state = state_of([node("a")], [pod("p", "a"), pod("greedy", spec={"containers": greedy})])
+    snapshot = state.snapshot()
+    assert len(snapshot.resource_names) == 5
+    (waiting,) = snapshot.pods_of(snapshot.pending)
+    assert waiting.requests["example.com/r7"] == 2
+    (row,) = snapshot.pending
+    assert snapshot.requests[snapshot.pods.asks[row], UNAVAILABLE_COLUMN] == 500
+    assert not snapshot.room[:, UNAVAILABLE_COLUMN].any()
 
 
 def test_a_resized_pod_holds_what_its_status_says() -> None:
@@ -271,6 +313,20 @@ def test_a_resized_pod_holds_what_its_status_says() -> None:
     state = state_of([node("a")], [pod("p", "a", status=status), pod("q", "a")])
     assert state.snapshot().requested[0, 0] == 800
     assert classes(state) == 1
+
+
+def test_a_resized_sidecar_counts_before_anything_else_is_reported() -> None:
+    sidecar = {"name": "proxy", "restartPolicy": "Always"}
+    resized = {"name": "proxy", "resources": {"requests": {"cpu": "900m"}}}
+    raw = pod("p", "a", spec={"initContainers": [sidecar]})
+    raw["status"]["initContainerStatuses"] = [resized]
+    assert state_of([node("a")], [raw]).snapshot().requested[0, 0] == 1000
+
+
+def test_a_pod_without_a_node_asks_for_what_its_specification_says() -> None:
+    status = {"containerStatuses": [{"name": "app", "resources": {"requests": {"cpu": "5"}}}]}
+    snapshot = state_of([node("a")], [pod("p", status=status)]).snapshot()
+    assert snapshot.requests_of(0)["cpu"] == 100
 
 
 # ---------------------------------------------------------------------- immutable snapshots

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from rescheduler.wire import DAEMON_SETS, NODES, PODS
+from rescheduler.wire import DAEMON_SETS, NODES, PODS, RUNTIME_CLASSES
 from tests.unit.observe.state.server import Object, hear, node, owned, pod, relist, state_of
 
 CPU = 0
@@ -29,6 +29,14 @@ def test_a_node_will_get_the_daemons_that_it_lacks() -> None:
     assert state.snapshot().promised[:, CPU].tolist() == [0, 200, 200]
 
 
+def test_the_overhead_of_its_runtime_class_comes_with_a_daemon() -> None:
+    state = state_of([node("a")], [])
+    overhead = {"overhead": {"podFixed": {"cpu": "250m"}}, "handler": "sandboxed"}
+    relist(state, RUNTIME_CLASSES, [{"metadata": {"name": "sandboxed"}, **overhead}])
+    relist(state, DAEMON_SETS, [daemon_set("agent", runtimeClassName="sandboxed")])
+    assert state.snapshot().promised[:, CPU].tolist() == [450]
+
+
 def test_a_daemon_set_of_nonsense_is_told_and_the_others_count() -> None:
     state = state_of([node("a")], [])
     told = hear(state, DAEMON_SETS, daemon_set("odd", cpu="much"), daemon_set("agent"))
@@ -47,4 +55,4 @@ def test_a_nominated_pod_has_its_room() -> None:
 
 def test_a_node_that_is_not_there_is_promised_nothing() -> None:
     state = state_of([node("a")], [pod("w", status={"nominatedNodeName": "gone"})])
-    assert state.snapshot().promised.tolist() == [[0, 0, 0, 0]]
+    assert not state.snapshot().promised.any()
