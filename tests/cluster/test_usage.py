@@ -4,7 +4,6 @@ import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
-from datetime import datetime
 from pathlib import Path
 
 import numpy as np
@@ -14,10 +13,13 @@ from structlog.testing import capture_logs
 from rescheduler.clock import SystemClock
 from rescheduler.config import BasicAuth, PrometheusSettings, UsageSettings
 from rescheduler.kube import KubeApi, connect
+from rescheduler.model.snapshot import Snapshot
 from rescheduler.model.usage import Usage
-from rescheduler.observe.usage import Placement, Sampler, choose
+from rescheduler.observe import Observer, observing
+from rescheduler.observe.usage import choose
+from rescheduler.observe.usage.samples import identity
 from rescheduler.prometheus import PrometheusError
-from testbed.builders import pod, pod_spec
+from testbed.builders import behaviour, deployment, pod, pod_spec
 from testbed.flags import BASIC_AUTH_PASSWORD, BASIC_AUTH_USER
 from testbed.instance import OwnedInstance
 from testbed.tokengate import TokenGate
@@ -38,29 +40,21 @@ class Scene:
     world: World
     kube: KubeApi
 
-    async def placement(self) -> Placement:
-        pods = await self.world.api.list("Pod", self.world.name)
-        nodes = self.world.nodes
-        return Placement(
-            nodes=nodes,
-            pod_names=[f"{self.world.name}/{each['metadata']['name']}" for each in pods],
-            pod_uids=[each["metadata"]["uid"] for each in pods],
-            pod_nodes=np.array([nodes.index(each["spec"]["nodeName"]) for each in pods], np.int32),
-            pod_started=np.array([_seconds(each["status"].get("startTime")) for each in pods]),
-            pod_owners=np.full(len(pods), -1),
-            cpu_requests=np.full(len(pods), 500),
-            memory_requests=np.full(len(pods), 256 * MEBIBYTE),
-        )
+    @asynccontextmanager
+    async def observing(self, settings: UsageSettings) -> AsyncIterator[Observer]:
+        async with observing(self.kube, SystemClock(), ("nodes", "pods"), settings) as observer:
+            await observer.settled()
+            yield observer
 
     async def usage_when(
-        self, what: str, sampler: Sampler, condition: Callable[[Usage], bool]
+        self, what: str, observer: Observer, condition: Callable[[Usage], bool]
     ) -> Usage:
         """Samples until it is so."""
         found: list[Usage] = []
 
         async def is_so() -> bool:
-            await sampler.sample()
-            found[:] = [sampler.usage(await self.placement())]
+            await observer.measure()
+            found[:] = [usage_of(observer.with_usage(observer.snapshot()))]
             return condition(found[0])
 
         await self.world.wait(what, is_so)
@@ -88,16 +82,17 @@ async def scene(owned: OwnedInstance, folder: Path) -> AsyncIterator[Scene]:
             )
             await world.create(manifest)
         made = Scene(world=world, kube=kube)
-        await world.wait("the pods run", lambda: _have_started(made))
+        await world.wait("the pods run", lambda: _have_started(world))
         yield made
 
 
-async def _have_started(made: Scene) -> bool:
-    return bool(((await made.placement()).pod_started > 0).all())
+async def _have_started(world: World) -> bool:
+    return all(each["status"].get("startTime") for each in await world.api.list("Pod", world.name))
 
 
-def _seconds(time: str | None) -> float:
-    return datetime.fromisoformat(time).timestamp() if time else 0.0
+def usage_of(snapshot: Snapshot) -> Usage:
+    assert snapshot.usage is not None
+    return snapshot.usage
 
 
 def is_all_measured(usage: Usage) -> bool:
@@ -110,9 +105,9 @@ def is_all_measured(usage: Usage) -> bool:
     )
 
 
-def assert_as_the_annotations_say(usage: Usage, placement: Placement) -> None:
+def assert_as_the_annotations_say(usage: Usage, snapshot: Snapshot) -> None:
     large, small = (
-        next(row for row, each in enumerate(placement.pod_names) if each.endswith(name))
+        next(row for row, each in enumerate(snapshot.pods.names) if each.endswith(name))
         for name in ("large", "small")
     )
     assert usage.pod_cpu[[large, small]].tolist() == pytest.approx([600, 100], rel=0.2)
@@ -124,23 +119,25 @@ def assert_as_the_annotations_say(usage: Usage, placement: Placement) -> None:
 
 async def assert_an_outage_is_told_and_ends(
     place: Scene,
-    sampler: Sampler,
+    observer: Observer,
     kill: Callable[[], None],
     start: Callable[[], None],
 ) -> None:
     """Until then everything is unknown, and nothing takes the place of the source."""
     with capture_logs() as logs:
         await asyncio.to_thread(kill)
-        dark = await place.usage_when("usage is unknown", sampler, lambda usage: bool(usage.outage))
+        dark = await place.usage_when(
+            "usage is unknown", observer, lambda usage: bool(usage.outage)
+        )
         assert "has not answered for" in dark.outage
         assert np.isnan(dark.node_cpu).all()
         assert np.isnan(dark.pod_cpu).all()
         assert set(dark.unknown_nodes) == {0, 1}
         await asyncio.to_thread(start)
-        light = await place.usage_when("usage is known", sampler, is_all_measured)
+        light = await place.usage_when("usage is known", observer, is_all_measured)
     assert light.source == dark.source
-    assert_as_the_annotations_say(light, await place.placement())
-    assert [line["event"] for line in logs if line["log_level"] != "debug"] == [
+    assert_as_the_annotations_say(light, observer.snapshot())
+    assert [line["event"] for line in logs if line["event"].startswith("usage")] == [
         "usage cannot be measured",
         "usage is measured again",
     ]
@@ -149,27 +146,57 @@ async def assert_an_outage_is_told_and_ends(
 async def test_metrics_server(tmp_path: Path) -> None:
     with OwnedInstance() as owned:
         async with scene(owned, tmp_path) as place:
-            async with choose(QUICK, place.kube) as choice:
-                assert choice.source.name == "requests"
-                assert "metrics.k8s.io is not served" in choice.reason
-                sampler = Sampler(choice.source, SystemClock(), QUICK)
-                asked_for = sampler.usage(await place.placement())
-                assert asked_for.node_cpu.tolist() == [1000, 0]
+            with capture_logs() as logs:
+                async with place.observing(QUICK) as observer:
+                    await observer.measure()
+                    asked_for = usage_of(observer.with_usage(observer.snapshot()))
+            assert asked_for.source == "requests"
+            assert asked_for.node_cpu.tolist() == [1000, 0]
+            (chosen,) = [line for line in logs if line["event"] == "usage is measured by"]
+            assert "metrics.k8s.io is not served" in chosen["because"]
 
             owned.start("metrics-server")
             await place.wait_until_chosen("metrics-server", QUICK)
             async with choose(QUICK, place.kube) as choice:
                 assert choice.reason.startswith("metrics-server answers with figures; no usage.pro")
-                sampler = Sampler(choice.source, SystemClock(), QUICK)
-                usage = await place.usage_when("all is measured", sampler, is_all_measured)
-                assert_as_the_annotations_say(usage, await place.placement())
+            async with place.observing(QUICK) as observer:
+                usage = await place.usage_when("all is measured", observer, is_all_measured)
+                assert_as_the_annotations_say(usage, observer.snapshot())
                 assert usage.source == "metrics-server"
                 await assert_an_outage_is_told_and_ends(
                     place,
-                    sampler,
+                    observer,
                     lambda: owned.kill("metrics-server"),
                     lambda: owned.start("metrics-server"),
                 )
+                await assert_a_moved_pod_counts_where_it_is(place, observer)
+
+
+async def assert_a_moved_pod_counts_where_it_is(place: Scene, observer: Observer) -> None:
+    """Right after the move, when nobody has measured it there yet."""
+    busy, _ = place.world.nodes
+    web = deployment(
+        "web",
+        replicas=1,
+        spec=pod_spec(cpu="10m"),
+        annotations=behaviour(cpu_usage="1", memory_usage="128Mi"),
+    )
+    await place.world.deploy(web, on=busy)
+
+    def is_measured(usage: Usage) -> bool:
+        return bool(usage.pod_measured.sum() == 3 and usage.node_cpu[0] > 1500)
+
+    await place.usage_when("the third pod is measured", observer, is_measured)
+    run = await place.world.run(usage={"source": "metrics-server"})
+    assert run.code == 0, run
+    assert "cpu usage: " in run.summary
+    await place.world.wait("the move is seen", lambda: _has_pods(observer, busy, 2))
+    usage = usage_of(observer.with_usage(observer.snapshot()))
+    assert usage.node_cpu.tolist() == pytest.approx([700 + NODE_CPU, 1000 + NODE_CPU], rel=0.2)
+    assert usage.node_memory.tolist() == [
+        576 * MEBIBYTE + NODE_MEMORY,
+        128 * MEBIBYTE + NODE_MEMORY,
+    ]
 
 
 async def test_prometheus_with_the_queries_of_the_defaults(tmp_path: Path) -> None:
@@ -183,26 +210,48 @@ async def test_prometheus_with_the_queries_of_the_defaults(tmp_path: Path) -> No
             await place.wait_until_chosen("prometheus", settings)
             async with choose(settings, place.kube) as choice:
                 assert choice.reason == "prometheus answers with figures"
-                sampler = Sampler(choice.source, SystemClock(), settings)
-                usage = await place.usage_when("all is measured", sampler, is_all_measured)
-                assert_as_the_annotations_say(usage, await place.placement())
+            async with place.observing(settings) as observer:
+                usage = await place.usage_when("all is measured", observer, is_all_measured)
+                assert_as_the_annotations_say(usage, observer.snapshot())
+                await assert_own_queries_are_asked(place, settings)
                 await assert_an_outage_is_told_and_ends(
                     place,
-                    sampler,
+                    observer,
                     lambda: owned.kill("prometheus"),
                     lambda: owned.start("prometheus"),
                 )
                 # Who leaves is out of the figure at once, and not only when the source knows.
-                sampler.usage(await place.placement())
                 await place.world.delete_pod("large")
-                await place.world.wait("it is gone", lambda: _is_gone(place, "large"))
-                relieved = sampler.usage(await place.placement())
+                await place.world.wait("it is gone", lambda: _is_gone(observer, "large"))
+                relieved = usage_of(observer.with_usage(observer.snapshot()))
                 assert relieved.node_cpu[0] == pytest.approx(100 + NODE_CPU, rel=0.5)
                 assert relieved.node_memory[0] == 64 * MEBIBYTE + NODE_MEMORY
 
 
-async def _is_gone(place: Scene, name: str) -> bool:
-    return await place.world.find_pod(name) is None
+async def assert_own_queries_are_asked(place: Scene, settings: UsageSettings) -> None:
+    """Where the name of the node stands in another label than `node`."""
+    elsewhere = 'label_replace(node_memory_working_set_bytes, "machine", "$1", "node", "(.*)")'
+    own = replace(
+        settings.prometheus,
+        node_cpu_query=f'label_replace(vector(1.5), "node", "{place.world.nodes[0]}", "", "")',
+        node_memory_query=f'label_replace(sum by (machine) ({elsewhere}), "node", "$1", "machine", '
+        '"(.*)")',
+    )
+    async with choose(replace(settings, prometheus=own), place.kube) as choice:
+        sample = await choice.source.read()
+    nodes = dict(zip(sample.nodes.who.tolist(), sample.nodes.memory.tolist(), strict=True))
+    busy, idle = map(identity, place.world.nodes)
+    assert nodes == {busy: 576 * MEBIBYTE + NODE_MEMORY, idle: NODE_MEMORY}
+    assert sample.nodes.cpu[sample.nodes.who == busy].tolist() == [1500]
+    assert np.isnan(sample.nodes.cpu[sample.nodes.who == idle]).all()
+
+
+async def _has_pods(observer: Observer, node: str, count: int) -> bool:
+    return len(observer.snapshot().rows_on(node)) == count
+
+
+async def _is_gone(observer: Observer, name: str) -> bool:
+    return not any(each.endswith(f"/{name}") for each in observer.snapshot().pods.names)
 
 
 async def test_prometheus_that_asks_for_who_we_are(tmp_path: Path) -> None:

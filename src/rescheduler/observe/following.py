@@ -1,8 +1,8 @@
 """Follows one kind of object for ever: resumes, begins anew, backs off, and knows when it is blind.
 
 A stream may end at any time, for good reasons and bad ones. What is never done is to go on as if
-nothing had happened: from the last word heard to the next, the state of this kind is in doubt, and
-whoever takes a snapshot meanwhile is told.
+nothing had happened: from when a stream is lost until what was missed has come, the state of this
+kind is in doubt, and whoever takes a snapshot meanwhile is told since when.
 """
 
 import asyncio
@@ -59,7 +59,7 @@ class Follower:
         self._jitter = jitter
         self._version = ""
         self._listing = False
-        self._heard_last: datetime | None = None
+        self.heard_last: datetime | None = None
         self._failures = 0
         self._broken = 0
         self._sees_since: float | None = None
@@ -96,15 +96,18 @@ class Follower:
             return ""
         if self._sees_since is not None:
             return f"what was missed is to come{self._because()}"
-        since = f"{self._heard_last:%Y-%m-%dT%H:%M:%SZ}" if self._heard_last else "the start"
+        since = f"{self.heard_last:%Y-%m-%dT%H:%M:%SZ}" if self.heard_last else "the start"
         return f"not heard of since {since}{self._because()}"
 
     def _because(self) -> str:
         return f": {self.problem}" if self.problem else ""
 
-    async def changed(self) -> None:
-        """Until something of the above is another."""
+    def forget_changes(self) -> None:
+        """Before looking: what changes from now on is news."""
         self._changed.clear()
+
+    async def changed(self) -> None:
+        """Until something of the above is another than it was at the last look."""
         await self._changed.wait()
 
     # ------------------------------------------------------------------ what it does
@@ -126,6 +129,8 @@ class Follower:
             except errors.KubeError as problem:
                 self._note(problem, "lost the stream")
                 self._count_broken()
+            except Exception as problem:  # noqa: BLE001 - one kind must not blind all others
+                self._note_defect(problem)
             else:
                 if self._has_seen_for(_SHORTEST_STREAM_SECONDS):
                     self._see_again()
@@ -162,7 +167,7 @@ class Follower:
 
     def _hear(self, *, complete: bool) -> None:
         self.heard_at = self._clock.monotonic()
-        self._heard_last = self._clock.now()
+        self.heard_last = self._clock.now()
         if complete:
             self._listing = False
         if self._listing:
@@ -189,6 +194,15 @@ class Follower:
         if self.problem is None or type(problem) is not type(self.problem):
             self._log.warning(what, problem=str(problem))
         self.problem = problem
+        self._changed.set()
+
+    def _note_defect(self, problem: Exception) -> None:
+        """Nobody expected it, so what it left half done is not known: only a listing heals that."""
+        words = f"a defect of ours, please report it: {type(problem).__name__}: {problem}"
+        if str(self.problem) != words:
+            self._log.error("met a defect of ours, please report it", exc_info=problem)
+        self.problem = errors.Unavailable(words)
+        self._version = ""
         self._changed.set()
 
     def _note_refusal(self, problem: errors.KubeError) -> None:

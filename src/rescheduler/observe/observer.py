@@ -11,6 +11,7 @@ import structlog
 
 from rescheduler.clock import Clock
 from rescheduler.config import UsageSettings
+from rescheduler.config.usage import AUTO, PROMETHEUS
 from rescheduler.kube import KubeApi, errors
 from rescheduler.model.moves import Move
 from rescheduler.model.snapshot import Gap, Snapshot
@@ -18,10 +19,13 @@ from rescheduler.observe import sources
 from rescheduler.observe.following import Follower
 from rescheduler.observe.placing import placement_of
 from rescheduler.observe.state import ClusterState
-from rescheduler.observe.usage import Sampler, choose
+from rescheduler.observe.usage import Placement, Sampler, choose, unknown
 
 _PATIENCE_SECONDS: Final = 20.0
 """How long a first listing may stand still, with a problem, before that problem is the answer."""
+
+_ESSENTIAL: Final = ("nodes", "pods")
+"""Without these there is nothing to be told of a cluster."""
 
 # Asking again does not help against these.
 _FINAL: Final = (errors.Unauthorized, errors.Untrusted)
@@ -29,15 +33,17 @@ _FINAL: Final = (errors.Unauthorized, errors.Untrusted)
 
 class Observer:
     def __init__(
-        self, kube: KubeApi, clock: Clock, sampler: Sampler, tasks: asyncio.TaskGroup
+        self, kube: KubeApi, clock: Clock, usage: UsageSettings, tasks: asyncio.TaskGroup
     ) -> None:
         self._kube = kube
         self._clock = clock
-        self._sampler = sampler
+        self._usage = usage
         self._tasks = tasks
         self._state = ClusterState()
         self._followers: dict[str, Follower] = {}
-        self._running = [tasks.create_task(sampler.run(), name="measure usage")]
+        self._sampler: Sampler | None = None
+        self._has_sampler = asyncio.Event()
+        self._running = [tasks.create_task(self._sample(), name="measure usage")]
         self._jitter = random.Random()  # noqa: S311 - spreads retries, guards nothing
 
     def want(self, names: Iterable[str]) -> None:
@@ -58,17 +64,30 @@ class Observer:
             self._running.append(self._tasks.create_task(follower.run(), name=f"follow {name}"))
 
     async def settled(self, patience_seconds: float = _PATIENCE_SECONDS) -> None:
-        """Until everything wanted has been listed, or is known not to be had. Raises the problem
-        of a listing that has stood still for too long.
+        """Until everything wanted has been listed, or is known not to be had. A listing that has
+        stood still for too long stays a gap; of nodes and pods, its problem is raised.
         """
-        while waiting := [each for each in self._followers.values() if not each.settled]:
-            for each in waiting:
-                if each.problem is None:
-                    continue
-                silent = self._clock.monotonic() - each.heard_at
-                if isinstance(each.problem, _FINAL) or silent >= patience_seconds:
-                    raise each.problem
+        while True:
+            for each in self._followers.values():
+                each.forget_changes()
+            waiting = [
+                each
+                for each in self._followers.values()
+                if not each.settled and not self._is_given_up(each, patience_seconds)
+            ]
+            if not waiting:
+                return
             await self._wait(waiting)
+
+    def _is_given_up(self, follower: Follower, patience_seconds: float) -> bool:
+        problem = follower.problem
+        if problem is None:
+            return False
+        is_late = self._clock.monotonic() - follower.heard_at >= patience_seconds
+        name = follower.resource.plural
+        if isinstance(problem, _FINAL) or (is_late and name in _ESSENTIAL):
+            raise type(problem)(f"{name}: {problem}", status=problem.status) from problem
+        return is_late
 
     async def _wait(self, followers: list[Follower]) -> None:
         tasks = [asyncio.create_task(each.changed()) for each in followers]
@@ -87,15 +106,43 @@ class Observer:
 
     def snapshot(self) -> Snapshot:
         """Costs next to nothing. Without usage, which `with_usage` adds."""
-        return self._state.snapshot(self.gaps())
+        heard = {
+            name: follower.heard_last.timestamp()
+            for name, follower in self._followers.items()
+            if follower.heard_last is not None
+        }
+        now = self._clock.now().timestamp()
+        return self._state.snapshot(self.gaps(), taken_at=now, heard_at=heard)
 
     def with_usage(self, snapshot: Snapshot) -> Snapshot:
         """What nodes and pods use, with the pods where they are in this snapshot."""
-        return replace(snapshot, usage=self._sampler.usage(placement_of(snapshot)))
+        placement = placement_of(snapshot)
+        if self._sampler is None:
+            why = "it is not decided yet who measures it"
+            return replace(snapshot, usage=unknown(placement, self._usage.source, why))
+        return replace(snapshot, usage=self._sampler.usage(placement))
 
     async def measure(self) -> None:
-        """One sample of usage, now; else there is one at every interval."""
+        """Until there is a sample of usage of this moment; else there is one at every interval."""
+        while self._sampler is None:
+            await self._has_sampler.wait()
         await self._sampler.sample()
+
+    async def _sample(self) -> None:
+        # To choose takes as long as who is asked takes to answer: what is followed does not wait.
+        async with choose(self._usage, self._kube) as choice:
+            log = structlog.get_logger()
+            name = choice.source.name
+            # Who names a Prometheus wants it to be asked.
+            is_other = bool(self._usage.prometheus.url) and name != PROMETHEUS
+            tell = log.warning if self._usage.source == AUTO and is_other else log.info
+            tell("usage is measured by", source=name, because=choice.reason)
+            self._sampler = Sampler(choice, self._clock, self._usage, self._placement)
+            self._has_sampler.set()
+            await self._sampler.run()
+
+    def _placement(self) -> Placement:
+        return placement_of(self.snapshot())
 
     def assume(self, move: Move) -> bool:
         """A move is about to be made: until the cluster shows it, it counts as made."""
@@ -103,7 +150,7 @@ class Observer:
 
     def forget(self, move: Move) -> None:
         """The move is over, one way or the other."""
-        self._state.pods.forget(move.uid)
+        self._state.pods.forget(f"{move.namespace}/{move.pod}", move.uid)
 
     def stop(self) -> None:
         for task in self._running:
@@ -116,15 +163,12 @@ async def observing(
 ) -> AsyncIterator[Observer]:
     """Follows these resources, and measures usage as set.
 
-    Should a follower meet an error that nobody expected, the block is cancelled and the error
-    comes out of it: to go on half blind would be worse than to start again.
+    Should one of its tasks end by an error that nobody expected, the block is cancelled and the
+    error comes out of it: to go on half blind would be worse than to start again.
     """
     try:
-        async with choose(usage, kube) as choice, asyncio.TaskGroup() as tasks:
-            log = structlog.get_logger()
-            log.info("usage is measured by", source=choice.source.name, because=choice.reason)
-            sampler = Sampler(choice.source, clock, usage)
-            observer = Observer(kube, clock, sampler, tasks)
+        async with asyncio.TaskGroup() as tasks:
+            observer = Observer(kube, clock, usage, tasks)
             observer.want(names)
             try:
                 yield observer

@@ -1,11 +1,15 @@
 """Where the pods of a snapshot are, as usage wants to know it."""
 
+from typing import Final
+
 import numpy as np
 
 from rescheduler.model import names, resources
 from rescheduler.model.columns import Flag
 from rescheduler.model.snapshot import Snapshot
 from rescheduler.observe.usage.placement import Placement
+
+_NEEDED: Final = ("nodes", "pods")
 
 
 def placement_of(snapshot: Snapshot) -> Placement:
@@ -19,7 +23,7 @@ def placement_of(snapshot: Snapshot) -> Placement:
         nodes=[node.name for node in snapshot.nodes],
         pod_names=pods.names,
         pod_uids=pods.uids,
-        pod_nodes=snapshot.node_of_pod,
+        pod_nodes=snapshot.place_of_pod,
         pod_leaving=leaving,
         pod_started=pods.started,
         pod_owners=pods.owner,
@@ -32,6 +36,7 @@ def placement_of(snapshot: Snapshot) -> Placement:
             for row, annotations in pods.annotations.items()
             if names.ORIGINAL_POD in annotations
         },
+        unseen=next((gap.source for gap in snapshot.gaps if gap.source in _NEEDED), ""),
     )
 
 

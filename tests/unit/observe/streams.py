@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import cast
 
-from rescheduler.kube import KubeApi, errors
+from rescheduler.kube import KubeApi
 from rescheduler.observe.following import Follower
 from rescheduler.observe.state import ClusterState
 from rescheduler.wire import PODS, Batch, Resource, from_json
@@ -24,7 +24,7 @@ class After:
     seconds: float
 
 
-Word = Batch | After | errors.KubeError
+Word = Batch | After | Exception
 Stream = Iterable[Word]
 
 

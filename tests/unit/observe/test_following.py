@@ -110,10 +110,51 @@ async def test_streams_are_closed_when_nobody_listens_any_more() -> None:
     clock = OurClock()
     door = cast("KubeApi", Closing(clock, []))
     follower = Follower(door, clock, Broken(), PODS, jitter=AtLeast())
-    # It is for the observer to end with it.
-    with pytest.raises(RuntimeError, match="nobody expected"):
-        await follower.run()
-    assert closed.is_set()
+    task = asyncio.create_task(follower.run())
+    async with asyncio.timeout(10):
+        await closed.wait()
+        await follower.changed()
+    gap = follower.gap()
+    task.cancel()
+    assert gap is not None
+    assert "RuntimeError: nobody expected this" in gap.reason
+
+
+async def test_an_error_that_nobody_expected_is_told_once_with_its_trace_and_sat_out() -> None:
+    defect = RuntimeError("nobody expected this")
+    healed: list[Word] = [*listed("b"), After(2)]
+    with capture_logs() as lines:
+        async with following([*listed("a"), After(9), defect], [defect], [defect]) as scene:
+            await scene.until_over()
+            assert scene.clock.slept == [0.5, 1, 2]
+            # What it left half done is not known.
+            assert scene.script.asked == ["", "", "", ""]
+            assert "please report it: RuntimeError: nobody expected" in scene.reason()
+            assert scene.pods() == ["a"]
+        async with following([*listed("a"), defect], healed) as scene:
+            await scene.until_over()
+            assert scene.pods() == ["b"]
+            assert scene.reason() == ""
+    told = [line for line in lines if line["log_level"] == "error"]
+    assert [line["exc_info"] for line in told] == [defect, defect]
+
+
+async def test_what_is_gone_is_gone_even_if_it_cannot_be_read() -> None:
+    odd = Malformed("shop/odd", "not a pod")
+    other = Malformed("shop/other", "not a pod")
+    went = Batch(
+        malformed=[odd._replace(gone=True), Malformed("shop/a", "not a pod", gone=True)],
+        version="12",
+    )
+    with capture_logs() as lines:
+        async with following(
+            [*listed("a", "b"), Batch(malformed=[odd, other], version="11"), went, After(2), CUT]
+        ) as scene:
+            await scene.until_over()
+            assert scene.state.snapshot().unreadable == ("pods shop/other: not a pod",)
+            assert scene.pods() == ["b"]
+    told = [line["name"] for line in lines if line["event"] == "cannot read an object"]
+    assert told == ["shop/odd", "shop/other"]
 
 
 # ------------------------------------------------------------------ backing off

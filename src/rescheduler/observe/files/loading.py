@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import datetime
 from typing import Final
 
 import msgspec
@@ -48,16 +49,25 @@ def load(*names: str) -> Loaded:
             "there is no node in it; ask kubectl for nodes, pods and all others at once: "
             f"kubectl get {','.join(_ASKED)} -A -o json",
         )
+    taken_at = min((file.header.taken_at for file in files if file.header), default="")
     return Loaded(
         snapshot=replace(
             snapshot,
+            taken_at=_seconds(taken_at),
             usage=metrics.usage(snapshot, _usage_source(files)),
             gaps=tuple(_gaps(files)),
             unreadable=tuple(sorted({*snapshot.unreadable, *_unreadable(files)})),
         ),
-        taken_at=min((file.header.taken_at for file in files if file.header), default=""),
+        taken_at=taken_at,
         notes=tuple(_notes(files, snapshot)),
     )
+
+
+def _seconds(taken_at: str) -> float:
+    try:
+        return datetime.fromisoformat(taken_at).timestamp()
+    except ValueError:
+        return 0.0  # the file does not say, or somebody has edited it
 
 
 _ASKED: Final = tuple(each.plural for each in sources.ALL if each != POD_MIGRATIONS)
@@ -140,6 +150,9 @@ class _Loader:
             # Begun, or begun anew: what was taken before comes again.
             self._document, self._items, self.file = document, 0, _File(self.file.name)
         self._items += 1
+        self._take_item(document, raw)
+
+    def _take_item(self, document: Document, raw: bytes | msgspec.Raw) -> None:
         try:
             item = _decode_item(raw)
         except (msgspec.ValidationError, RecursionError) as problem:
@@ -150,6 +163,9 @@ class _Loader:
             self._take_metric(metric, raw)
         elif (resource := BY_KIND.get((version, kind))) is not None:
             self._take_object(resource, raw)
+        elif (within := _list_in(kind, raw)) is not None:
+            for each in within.items or ():
+                self._take_item(within, each)
         else:
             self.file.ignored[_called(version, kind)] += 1
 
@@ -166,6 +182,7 @@ class _Loader:
             if not view.metadata.name:
                 raise ValueError("it has no name")  # noqa: TRY301 - it is noted like all others
         except ValueError as problem:
+            self.flush()  # it may be there twice: the last is how it is
             malformed = Malformed(self._name(raw), str(problem))
             self._state.take(resource, Batch(malformed=[malformed]))
             return
@@ -192,16 +209,27 @@ def _kind_in(document: Document, item: _Item) -> tuple[str, str]:
     return document.kind.removesuffix("List"), document.apiVersion
 
 
+def _list_in(kind: str, raw: bytes | msgspec.Raw) -> Document | None:
+    """One among the items of another, as some who put files together make them."""
+    if not kind.endswith("List"):
+        return None
+    try:
+        document = reading.decode(raw)
+    except (msgspec.ValidationError, RecursionError):
+        return None
+    return None if document.items is msgspec.UNSET else document
+
+
 def _called(version: str, kind: str) -> str:
     """As people know it; with its version where we know the kind in another one."""
     known = any(kind == each for _, each in BY_KIND)
-    return f"{kind} of {version}" if known else kind
+    return f"{kind} of {version}" if known else kind or "of no kind"
 
 
 def _name(raw: bytes | msgspec.Raw) -> str:
     try:
         metadata = _decode_name(raw).metadata
-    except (msgspec.DecodeError, RecursionError):
+    except (ValueError, RecursionError):
         return ""
     return f"{metadata.namespace}/{metadata.name}" if metadata.namespace else metadata.name
 

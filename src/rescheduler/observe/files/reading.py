@@ -37,7 +37,8 @@ class Document(msgspec.Struct):
 
     kind: str = ""
     apiVersion: str = ""  # noqa: N815 - as in JSON
-    items: list[msgspec.Raw] | None = None
+    items: list[msgspec.Raw] | msgspec.UnsetType | None = msgspec.UNSET
+    """An empty list may be null."""
     rescheduler: msgspec.Raw = msgspec.Raw(b"")
     """What a file of ours says of itself; empty in those of others."""
 
@@ -50,7 +51,7 @@ class OtherLayout(Exception):
     """It takes the whole file to understand it."""
 
 
-_decode: Final = msgspec.json.Decoder(Document).decode
+decode: Final = msgspec.json.Decoder(Document).decode
 
 
 def read(name: str, take: Take) -> Document:
@@ -71,6 +72,8 @@ def read(name: str, take: Take) -> Document:
 def _source(name: str) -> Path | bytes:
     """What can be read twice: of a pipe, its content."""
     if name == STANDARD_INPUT:
+        if sys.stdin is None:
+            raise _Unsuited(f"standard input is closed; {_EXPECTED}")
         return sys.stdin.buffer.read()
     path = Path(name)
     return path.read_bytes() if path.is_fifo() or path.is_char_device() else path
@@ -146,7 +149,7 @@ def _read_lines(stream: BinaryIO, take: Take) -> Document:
         line = stream.readline()
         if ended == line.lstrip().startswith(b"{"):
             raise OtherLayout  # a comma too many, or one too few
-    return _decode(head + line + stream.read())
+    return decode(head + line + stream.read())
 
 
 def _read_head(stream: BinaryIO) -> tuple[bytes, Document]:
@@ -155,7 +158,7 @@ def _read_head(stream: BinaryIO) -> tuple[bytes, Document]:
         head += line
         if line.strip() == b'"items": [':
             try:
-                return head, _decode(head + b"]}")  # and so they are the file's own
+                return head, decode(head + b"]}")  # and so they are the file's own
             except msgspec.DecodeError:
                 break
     raise OtherLayout
@@ -180,11 +183,14 @@ def _rest_of_item(stream: BinaryIO, line: bytes, indent: bytes) -> tuple[bytes, 
 def _read_at_once(text: bytes, take: Take) -> Document:
     text = text.removeprefix(_UTF8_MARK)
     _refuse_other_formats(text)
-    document = _decode(text)
-    if document.items is None:
+    document = decode(text)
+    if document.items is msgspec.UNSET:
         raise _Unsuited(f"it is a {document.kind or 'document without items'}; {_EXPECTED}")
-    for item in document.items:
-        take(document, item)
+    try:
+        for item in document.items or ():
+            take(document, item)
+    except OtherLayout:
+        raise _Unsuited(f"neither it nor an item of it says its kind; {_EXPECTED}") from None
     return document
 
 

@@ -36,6 +36,8 @@ def save(name: str, snapshot: Snapshot, *, taken_at: str = "") -> None:
     header = _header(snapshot, taken_at)
     with _words_for_problems(name):
         if name == STANDARD_OUTPUT:
+            if sys.stdout is None:
+                raise UnusableFile(name, "standard output is closed")
             _write(sys.stdout.buffer, header, snapshot)
             sys.stdout.buffer.flush()
             return

@@ -8,8 +8,9 @@ thresholds, and what to move.
 """
 
 from rescheduler.observe.usage.choosing import Choice, choose
+from rescheduler.observe.usage.history import unknown
 from rescheduler.observe.usage.placement import Placement
 from rescheduler.observe.usage.sampling import Sampler
 from rescheduler.observe.usage.sources import UsageSource
 
-__all__ = ["Choice", "Placement", "Sampler", "UsageSource", "choose"]
+__all__ = ["Choice", "Placement", "Sampler", "UsageSource", "choose", "unknown"]

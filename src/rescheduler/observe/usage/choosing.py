@@ -10,8 +10,8 @@ from rescheduler import prometheus
 from rescheduler.config import UsageSettings
 from rescheduler.config.usage import AUTO, METRICS_SERVER, PROMETHEUS
 from rescheduler.errors import ReschedulerError
-from rescheduler.kube import KubeApi, errors
-from rescheduler.observe.usage.samples import usable
+from rescheduler.kube import KubeApi
+from rescheduler.observe.usage.samples import Sample, usable
 from rescheduler.observe.usage.sources import UsageSource
 from rescheduler.observe.usage.sources.metrics_server import MetricsServer
 from rescheduler.observe.usage.sources.prometheus import PrometheusSource
@@ -23,6 +23,8 @@ class Choice:
     source: UsageSource
     reason: str
     """In words, for the log."""
+    sample: Sample | None = None
+    """What it has said already, if it was asked: the first sample, which need not be read again."""
 
 
 @asynccontextmanager
@@ -47,22 +49,21 @@ async def best_of(candidates: Mapping[str, UsageSource]) -> Choice:
     """The first, by name, that answers with figures; else requests, which need nobody."""
     passed_over = [] if PROMETHEUS in candidates else ["no usage.prometheus.url is configured"]
     for name, source in candidates.items():
-        if why_not := await _why_not(source):
-            passed_over.append(f"{name}: {why_not}")
-        else:
+        answer = await _try(source)
+        if isinstance(answer, Sample):
             reason = "; ".join([f"{name} answers with figures", *passed_over])
-            return Choice(source=source, reason=reason)
+            return Choice(source=source, reason=reason, sample=answer)
+        passed_over.append(f"{name}: {answer}")
     reason = "; ".join(["nobody measures usage, so requests count", *passed_over])
     return Choice(source=Requests(), reason=reason)
 
 
-async def _why_not(source: UsageSource) -> str:
+async def _try(source: UsageSource) -> Sample | str:
+    """What it says, or why that is of no use."""
     try:
         sample = await source.read()
-    except errors.NotFound:
-        return "metrics.k8s.io is not served"
     except ReschedulerError as problem:
         return str(problem)
     if not np.any(usable(sample.nodes, zero_is_fine=False)):
         return "it answers, but with no figure of a node that can be true"
-    return ""
+    return sample

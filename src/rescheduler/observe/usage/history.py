@@ -27,8 +27,12 @@ from rescheduler.observe.usage.samples import Identities, Numbers, Sample, ident
 
 # Where CPU was measured at a moment, a pod is in the sample or not: a very short span says so.
 _MOMENT_SECONDS = 1e-3
-# What a node has beyond that is reserved for its system, and never as much again.
-_MOST_TIMES_ALLOCATABLE = 2.0
+# Usage is of the whole machine, of which `allocatable` may be a small part: 940m of two cores in a
+# cloud, and less where an operator reserves more. Under full load such a node is the hottest of
+# all, and must not be taken for unknown. What is to be caught are wrong units: wrong by a thousand.
+_MOST_TIMES_ALLOCATABLE = 10.0
+_RESERVED_MILLICORES = 8000.0
+_RESERVED_BYTES = 32.0 * 2**30
 # How long before it is told a sample may have begun.
 _LATEST_TOLD_SECONDS = 300.0
 
@@ -64,9 +68,12 @@ class History:
             self._failing_since = now
         self._failure = why
 
-    def usage(self, placement: Placement, now: float) -> Usage:
-        if self._source == REQUESTS:
-            return _requested(placement, now)
+    def follow(self, placement: Placement, now: float) -> None:
+        """Note who came and who left. Who left counts as there until this is told, so it has to be
+        told at every sample.
+        """
+        if placement.unseen or self._source == REQUESTS:
+            return
         nodes = identities(placement.nodes, len(placement.nodes))
         self._nodes.follow(nodes)
         self._pods.follow(placement, nodes, now)
@@ -77,13 +84,25 @@ class History:
         self._has_placement = True
         self._pods.complete(placement)
         window = self._nodes.window(nodes)
-        is_recent = window.at > now - self._settings.window_seconds
+        self._pods.forget_departed_before(_oldest_moment(window, self._is_recent(window, now), now))
+
+    def usage(self, placement: Placement, now: float) -> Usage:
+        if placement.unseen:
+            return unknown(placement, self._source, f"{placement.unseen} are not seen")
+        if self._source == REQUESTS:
+            return _requested(placement, now)
+        self.follow(placement, now)
+        nodes = identities(placement.nodes, len(placement.nodes))
+        window = self._nodes.window(nodes)
+        is_recent = self._is_recent(window, now)
         counts = is_recent & ~_too_much(window, placement)
-        self._pods.forget_departed_before(_oldest_moment(window, counts, now))
         self._correct(window, counts, placement, nodes)
         claims_too_much = np.asarray((is_recent & ~counts).any(axis=1))
-        unknown = dict(self._unknown(window, counts, claims_too_much, placement, now))
-        return self._usage(window, counts, unknown, now)
+        reasons = dict(self._unknown(window, counts, claims_too_much, placement, now))
+        return self._usage(window, counts, reasons, now)
+
+    def _is_recent(self, window: Window, now: float) -> npt.NDArray[np.bool_]:
+        return window.at > now - self._settings.window_seconds
 
     # ------------------------------------------------------------------ to the present placement
 
@@ -239,13 +258,14 @@ def _started(placement: Placement) -> Numbers:
 def _too_much(window: Window, placement: Placement) -> npt.NDArray[np.bool_]:
     """Which samples tell of far more than the node has."""
     too_much = np.zeros(window.at.shape, np.bool_)
-    for figures, has in (
-        (window.cpu, placement.node_cpu),
-        (window.memory, placement.node_memory),
+    for figures, has, reserved in (
+        (window.cpu, placement.node_cpu, _RESERVED_MILLICORES),
+        (window.memory, placement.node_memory, _RESERVED_BYTES),
     ):
         if has is not None:
+            most = _MOST_TIMES_ALLOCATABLE * has + reserved
             # A node that has not said yet what it has is not judged.
-            too_much |= (figures > _MOST_TIMES_ALLOCATABLE * has[:, None]) & (has > 0)[:, None]
+            too_much |= (figures > most[:, None]) & (has > 0)[:, None]
     return too_much
 
 
@@ -278,6 +298,23 @@ def _percentile(figures: Numbers, counts: npt.NDArray[np.bool_], percentile: flo
     last = np.maximum(counts.sum(axis=1) - 1, 0)
     place = np.floor(last * (percentile / 100) + 1e-9).astype(np.intp)
     return np.take_along_axis(ordered, place[:, None], axis=1)[:, 0]
+
+
+def unknown(placement: Placement, source: str, why: str) -> Usage:
+    """Nothing is known of any node or pod."""
+    of_nodes = np.full(len(placement.nodes), np.nan)
+    of_pods = np.full(len(placement.pod_uids), np.nan)
+    return Usage(
+        source=source,
+        as_of=math.nan,
+        node_cpu=of_nodes,
+        node_memory=of_nodes,
+        pod_cpu=of_pods,
+        pod_memory=of_pods,
+        pod_measured=np.zeros(len(of_pods), np.bool_),
+        unknown_nodes=dict.fromkeys(range(len(of_nodes)), why),
+        outage=why,
+    )
 
 
 def _requested(placement: Placement, now: float) -> Usage:

@@ -40,3 +40,7 @@ class Placement:
     """What pods may take of each node (`allocatable`), where known: figures of far more than that
     cannot be true.
     """
+    unseen: str = ""
+    """Which kind of object (`nodes`, `pods`) is not, or not freshly, seen: then nothing is to be
+    learnt from who is missing here. Empty: all is seen.
+    """

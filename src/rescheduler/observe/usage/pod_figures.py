@@ -1,7 +1,7 @@
 """A figure for every pod: measured and smoothed, or guessed. Pure.
 
-A few numbers a pod and no samples, for those of 150,000 pods over a window would take a hundred
-megabytes. Rows are those of the last placement; from one to the next most keep their place.
+A few numbers a pod and no samples, for those of all pods over a window would take many times the
+memory. Rows are those of the last placement; from one to the next most keep their place.
 """
 
 import operator
@@ -35,7 +35,9 @@ class Departed:
     node: Identities
     started: Numbers
     left: Numbers
-    """When it was found to be gone: the latest that it can have been."""
+    """When it was found to be gone: the latest that it can have been. This is looked for at every
+    sample, so no more than one sample can be taken for one that still held it.
+    """
     cpu: Numbers
     memory: Numbers
 

@@ -1,6 +1,9 @@
 """Asks the source at intervals, and hands what it says to the history."""
 
-from collections.abc import Mapping
+import asyncio
+import math
+from collections.abc import Callable, Mapping
+from typing import Final
 
 import structlog
 
@@ -8,20 +11,38 @@ from rescheduler.clock import Clock
 from rescheduler.config import UsageSettings
 from rescheduler.errors import ReschedulerError
 from rescheduler.model.usage import Usage
+from rescheduler.observe.usage.choosing import Choice
 from rescheduler.observe.usage.history import History
 from rescheduler.observe.usage.placement import Placement
-from rescheduler.observe.usage.sources import UsageSource
+from rescheduler.observe.usage.samples import Sample
+
+# A sample that is not older is as good as another one: nobody measures more often than that.
+_MOMENT_SECONDS: Final = 5.0
 
 
 class Sampler:
     """`run` for as long as usage is wanted; ask for `usage` at any time."""
 
-    def __init__(self, source: UsageSource, clock: Clock, settings: UsageSettings) -> None:
-        self._source = source
+    def __init__(
+        self,
+        choice: Choice,
+        clock: Clock,
+        settings: UsageSettings,
+        placement: Callable[[], Placement],
+    ) -> None:
+        """`placement` tells where pods are now. It is asked at every sample, as who left in between
+        must not be taken out of samples that do not hold him.
+        """
+        self._source = choice.source
+        self._first = choice.sample
         self._clock = clock
         self._interval_seconds = settings.interval_seconds
-        self._history = History(settings, source.name)
-        self._log = structlog.get_logger().bind(source=source.name)
+        self._moment_seconds = min(_MOMENT_SECONDS, settings.interval_seconds / 2)
+        self._placement = placement
+        self._history = History(settings, choice.source.name)
+        self._log = structlog.get_logger().bind(source=choice.source.name)
+        self._asking = asyncio.Lock()
+        self._asked_at = -math.inf
         self._failing_since: float | None = None
         self._told: set[str] = set()
 
@@ -32,18 +53,29 @@ class Sampler:
             await self._clock.sleep(self._interval_seconds)
 
     async def sample(self) -> None:
-        """Once, now."""
+        """Once, now; unless there is one of this moment already, or is going to be."""
+        async with self._asking:
+            if self._clock.monotonic() - self._asked_at >= self._moment_seconds:
+                await self._ask()
+                self._asked_at = self._clock.monotonic()
+
+    async def _ask(self) -> None:
         try:
-            sample = await self._source.read()
+            first, self._first = self._first, None
+            self._take(first or await self._source.read())
         except ReschedulerError as problem:
             self._note_failure(str(problem))
-            return
         # A bug of ours, or of a library: usage gets unknown, and everything else goes on.
         except Exception as problem:  # noqa: BLE001
-            self._log.debug("usage source raised", exc_info=True)
-            self._note_failure(f"{type(problem).__name__}: {problem}")
-            return
+            kind = type(problem).__name__
+            if kind not in self._told:
+                self._told.add(kind)
+                self._log.exception("measuring usage met a bug")
+            self._note_failure(f"{kind}: {problem}")
+
+    def _take(self, sample: Sample) -> None:
         now = self._now()
+        self._history.follow(self._placement(), now)
         self._tell_once(self._history.add(sample, now))
         if self._failing_since is not None:
             lasted = round(now - self._failing_since)

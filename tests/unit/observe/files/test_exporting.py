@@ -120,6 +120,12 @@ def test_the_pod_of_a_daemon_set_has_the_pin_of_its_controller() -> None:
     assert objects_of(state_of([node("a")], [raw]))["agent"]["spec"] == raw["spec"]
 
 
+def test_an_owner_may_be_of_no_kind() -> None:
+    reference = {"name": "x", "uid": "y", "controller": True}
+    state = state_of([node("a")], [pod("web", "a", ownerReferences=[reference])])
+    assert objects_of(state)["web"]["metadata"]["ownerReferences"] == [reference]
+
+
 def test_a_pod_that_was_resized_holds_what_it_held() -> None:
     held = [{"name": "app", "allocatedResources": {"cpu": "2"}, "resources": {}}]
     raw = pod("web", "a", cpu="100m", status={"containerStatuses": held})

@@ -162,6 +162,27 @@ def test_nothing_is_counted_twice_when_a_file_has_to_be_read_twice(
     assert folder.load(document, **how).notes == ("ignored: 1 Secret",)
 
 
+@pytest.mark.parametrize("how", [LAYOUTS["kubectl"], LAYOUTS["raw"]], ids=["lines", "at-once"])
+def test_lists_may_be_in_lists(folder: Folder, how: Json) -> None:
+    inner = {"apiVersion": "v1", "kind": "PodList", "items": [pod("web", "a")]}
+    empty = of("List", {"items": None})
+    none = of("AllowList", {"metadata": {"name": "x"}})
+    loaded = folder.load(listed(listed(A_NODE, listed(inner)), empty, none), **how)
+    assert [each.name for each in loaded.snapshot.nodes] == ["a"]
+    assert pods_of(loaded) == {"shop/web"}
+    assert loaded.notes[0] == "ignored: 1 AllowList"
+
+
+@pytest.mark.parametrize("is_mended", [True, False])
+def test_of_an_object_that_is_there_twice_the_last_counts(
+    folder: Folder, *, is_mended: bool
+) -> None:
+    both = [A_POD | {"spec": "none"}, A_POD]
+    loaded = folder.load(listed(A_NODE, *(both if is_mended else reversed(both))))
+    assert pods_of(loaded) == ({"shop/web"} if is_mended else set())
+    assert len(loaded.snapshot.unreadable) == (0 if is_mended else 1)
+
+
 @pytest.mark.parametrize("phase", ["Succeeded", "Failed"])
 def test_finished_pods_are_dropped(folder: Folder, phase: str) -> None:
     finished = of("Pod", pod("done", "a", status={"phase": phase}))
@@ -278,6 +299,8 @@ def test_nothing_to_read(tmp_path: Path, name: str) -> None:
         (b"[]", "it cannot be understood: Expected `object`, got `array`"),
         (b"{}", "it is a document without items" + EXPECTED),
         (json.dumps(A_POD).encode(), "it is a Pod" + EXPECTED),
+        (b'{"kind": "NodeList", "items": null}', "there is no node in it; ask kubectl"),
+        (b'{"items": [{}]}', "neither it nor an item of it says its kind" + EXPECTED),
     ],
     ids=lambda each: each[:24],
 )
@@ -342,3 +365,10 @@ def test_no_permission(folder: Folder, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Path, "open", refuse)
     with pytest.raises(UnusableFile, match="it cannot be read: Permission denied"):
         load(str(folder.path))
+
+
+def test_a_name_that_is_no_text_costs_one_object(folder: Folder) -> None:
+    odd = json.dumps(listed(A_NODE, A_POD)).encode().replace(b'"web"', b'"\xff\xfe"')
+    loaded = folder.load(odd)
+    assert [each.name for each in loaded.snapshot.nodes] == [A_NODE["metadata"]["name"]]
+    assert len(loaded.snapshot.unreadable) == 1

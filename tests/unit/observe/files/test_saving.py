@@ -6,6 +6,7 @@ import math
 import os
 import stat
 from dataclasses import replace
+from datetime import datetime
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -78,6 +79,7 @@ def test_a_file_is_a_list_as_kubectl_prints_it_and_says_what_it_is(
     }
     loaded = load(str(path))
     assert loaded.taken_at == NOON
+    assert loaded.snapshot.taken_at == datetime.fromisoformat(NOON).timestamp()
     assert gap in loaded.snapshot.gaps
     assert loaded.snapshot.unreadable == ("pods shop/odd: no",)
 

@@ -36,6 +36,19 @@ def test_a_pod_that_left_is_taken_out_at_once() -> None:
     assert history.usage(cluster.placement(), START + 5).node_cpu[0] == 200
 
 
+def test_when_a_pod_left_is_when_that_was_noticed_and_not_when_usage_is_asked_for() -> None:
+    rest = Pod(name="rest", node="a", cpu=400)
+    cluster = Cluster(nodes=["a"], pods=[Pod(name="web", node="a", cpu=300), rest])
+    history = History(MOMENTS, "metrics-server")
+    history.add(cluster.sample(START), START)
+    history.follow(cluster.placement(), START)
+    cluster.pods[0] = None
+    history.follow(cluster.placement(), START + 10)
+    history.add(cluster.sample(START + 20), START + 20)
+    usage = history.usage(cluster.placement(), START + 100)
+    assert usage.node_cpu.tolist() == [600]
+
+
 def test_a_moved_pod_counts_on_its_new_node_with_what_it_used_on_the_old_one() -> None:
     web = Pod(name="web", node="a", cpu=300, asks=10)
     cluster = Cluster(nodes=["a", "b"], pods=[web])

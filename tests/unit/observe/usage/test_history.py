@@ -158,17 +158,55 @@ def test_half_a_figure_is_none(bad: str, value: float) -> None:
 
 
 def test_far_more_than_a_node_has_cannot_be_true() -> None:
-    has = np.array([1000, 1000, 0])
+    has = np.array([4000, 4000, 0])
     place = replace(placement(["a", "b", "new"], []), node_cpu=has, node_memory=has * 10**6)
     history = History(MOMENTS, "metrics-server")
-    history.add(Sample(nodes=measured({"a": 1999, "b": 2001, "new": 9999}, START)), START)
+    # In thousandths of what it should be: 48 cores are 10 times what there is, and 8 more.
+    history.add(Sample(nodes=measured({"a": 47999, "b": 48001, "new": 99999}, START)), START)
     usage = history.usage(place, START)
     assert usage.unknown_nodes == {
         1: "metrics-server gives figures that are far more than the node has"
     }
     # One such figure among others is only left out.
     history.add(Sample(nodes=measured({"b": 300}, START + 1)), START + 1)
-    assert history.usage(place, START + 1).node_cpu.tolist() == [1999, 300, 9999]
+    assert history.usage(place, START + 1).node_cpu.tolist() == [47999, 300, 99999]
+
+
+@pytest.mark.parametrize(("has", "machine"), [(940, 2000), (500, 2000), (100, 8000)])
+def test_a_small_node_under_full_load_is_known_and_the_hottest(has: int, machine: int) -> None:
+    """Usage is of the whole machine, `allocatable` what is left of it for pods."""
+    room = np.array([has])
+    place = replace(ONE_NODE, node_cpu=room, node_memory=room * 10**6)
+    history = History(MOMENTS, "metrics-server")
+    history.add(Sample(nodes=measured({"a": machine}, START)), START)
+    assert history.usage(place, START).node_cpu.tolist() == [machine]
+
+
+@pytest.mark.parametrize("kind", ["nodes", "pods"])
+@pytest.mark.parametrize("source", ["requests", "metrics-server"])
+def test_what_is_not_seen_is_unknown(kind: str, source: str) -> None:
+    place = replace(placement(["a", "b"], [Pod(name="web", node="a")]), unseen=kind)
+    usage = History(MOMENTS, source).usage(place, START)
+    why = f"{kind} are not seen"
+    assert (usage.outage, usage.unknown_nodes) == (why, {0: why, 1: why})
+    assert np.isnan(usage.node_cpu).all()
+    assert np.isnan(usage.pod_memory).all()
+    assert (usage.pod_measured.tolist(), len(usage.node_memory)) == ([False], 2)
+
+
+@pytest.mark.parametrize("kind", ["nodes", "pods"])
+def test_nothing_is_forgotten_when_something_is_not_seen_for_once(kind: str) -> None:
+    cluster = Cluster(nodes=["a"], pods=[Pod(name="web", node="a", cpu=300)])
+    history = History(UsageSettings(), "metrics-server")
+    for number in range(3):
+        history.add(cluster.sample(START + number), START + number)
+    before = history.usage(cluster.placement(), START + 2)
+    nothing = replace(placement([], []), unseen=kind)
+    history.follow(nothing, START + 2)
+    history.usage(nothing, START + 2)
+    after = history.usage(cluster.placement(), START + 2)
+    assert after.node_cpu.tolist() == before.node_cpu.tolist() == [500]
+    assert after.pod_measured.tolist() == [True]
 
 
 def test_nodes_that_come_and_go_leave_the_samples_of_the_others_alone() -> None:

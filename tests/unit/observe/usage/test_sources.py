@@ -17,7 +17,7 @@ from rescheduler.observe.usage.choosing import best_of
 from rescheduler.observe.usage.history import History
 from rescheduler.observe.usage.samples import Measured, Sample, identities
 from rescheduler.observe.usage.sources.lists import Splitter
-from rescheduler.observe.usage.sources.metrics_server import Columns
+from rescheduler.observe.usage.sources.metrics_server import Columns, NoFigures
 from rescheduler.observe.usage.sources.prometheus import PrometheusSource, averaged_seconds
 from rescheduler.observe.usage.sources.requests import Requests
 from rescheduler.prometheus import PrometheusError, Vector
@@ -368,7 +368,7 @@ class Says:
 FIGURES = Sample(nodes=measured({"a": 100}, START))
 ZEROS = Sample(nodes=measured({"a": 0}, START))
 REFUSED = PrometheusError("connection refused")
-NOT_SERVED = errors.NotFound("the server could not find the requested resource", status=404)
+NOT_SERVED = NoFigures("metrics.k8s.io is not served")
 FORBIDDEN = errors.Forbidden("cannot list nodes", status=403)
 NO_URL = "no usage.prometheus.url is configured"
 

@@ -13,7 +13,7 @@ import numpy as np
 from rescheduler.config import durations
 from rescheduler.config.usage import METRICS_SERVER
 from rescheduler.errors import ReschedulerError
-from rescheduler.kube import KubeApi
+from rescheduler.kube import KubeApi, errors
 from rescheduler.model import quantities
 from rescheduler.observe.usage.samples import Measured, Sample, identity
 from rescheduler.observe.usage.sources.lists import Splitter
@@ -49,6 +49,11 @@ class MetricsServer:
                 async for piece in pieces:
                     columns.add_all(splitter.feed(piece))
             columns.add_all(splitter.finish())
+        except errors.NotFound as problem:
+            raise NoFigures(
+                "metrics.k8s.io is not served: install metrics-server, or set usage.source to "
+                "prometheus or requests"
+            ) from problem
         except ValueError as problem:
             raise NoFigures(f"metrics.k8s.io, {resource.plural}: {problem}") from problem
         if columns.refused:
