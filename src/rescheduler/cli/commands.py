@@ -10,8 +10,9 @@ import structlog
 import typer
 
 from rescheduler import __version__, config, logs
-from rescheduler.cli import snapshots
+from rescheduler.cli import output, snapshots
 from rescheduler.cli.options import Context, Kubeconfig
+from rescheduler.cli.output import say, tell
 from rescheduler.errors import ReschedulerError
 
 app = typer.Typer(
@@ -29,14 +30,17 @@ _OK, _FAILED, _INTERRUPTED = 0, 1, 130
 def main() -> None:
     # As Ctrl-C, which asyncio turns into an orderly end: it says what it leaves to the next run.
     signal.signal(signal.SIGTERM, lambda *_: signal.raise_signal(signal.SIGINT))
+    output.begin()
     try:
         app()
     except KeyboardInterrupt:
         sys.exit(_INTERRUPTED)
     except ReschedulerError as problem:
         # One line per problem, and no trace: these are for the reader to mend.
-        typer.echo(f"error: {problem}", err=True)
+        tell(f"error: {problem}".split("\n"))
         sys.exit(_FAILED)
+    finally:
+        output.end()
 
 
 @app.command()
@@ -71,7 +75,7 @@ def run(
     try:
         raise typer.Exit(asyncio.run(_one_pass(configuration, kubeconfig, context)))
     except KeyboardInterrupt:
-        typer.echo("interrupted; the next run ends what this one left unfinished", err=True)
+        tell(["interrupted; the next run ends what this one left unfinished"])
         raise typer.Exit(_INTERRUPTED) from None
 
 
@@ -98,10 +102,10 @@ def validate(
     import yaml
 
     effective = config.to_document(config.load(config_file))
-    typer.echo(yaml.safe_dump(effective, sort_keys=False), nl=False)
+    say(yaml.safe_dump(effective, sort_keys=False))
 
 
 @app.command()
 def version() -> None:
     """Print the version."""
-    typer.echo(f"rescheduler {__version__}")
+    say(f"rescheduler {__version__}\n")

@@ -3,13 +3,14 @@
 import asyncio
 import shutil
 import sys
-from collections.abc import Iterable
+from contextlib import suppress
 from typing import TYPE_CHECKING, Annotated, Final, Literal
 
 import typer
 
 from rescheduler import logs
 from rescheduler.cli.options import Context, Kubeconfig
+from rescheduler.cli.output import Unwritable, printable, say, tell
 
 if TYPE_CHECKING:
     from rescheduler.observe.files import Loaded
@@ -62,14 +63,17 @@ def save(
     loaded = _load(files, kubeconfig, context)
     snapshot = loaded.snapshot
     snapshot_files.save(to, snapshot, taken_at=loaded.taken_at)
-    _tell(loaded.notes)
-    _tell(f"not seen: {line}" for line in tables.gap_lines(snapshot.gaps))
+    tell(loaded.notes)
+    tell(f"not seen: {line}" for line in tables.gap_lines(snapshot.gaps))
     unreadable = [f"cannot be read: {each}" for each in snapshot.unreadable]
-    _tell(unreadable[:_MOST_TOLD])
+    tell(unreadable[:_MOST_TOLD])
     if len(unreadable) > _MOST_TOLD:
-        _tell([f"cannot be read: {len(unreadable) - _MOST_TOLD} more, which the file names"])
+        tell([f"cannot be read: {len(unreadable) - _MOST_TOLD} more, which the file names"])
     if to != _STANDARD_OUTPUT:
-        typer.echo(f"{to} saved: {len(snapshot.nodes)} nodes, {len(snapshot.rows)} pods")
+        saved = f"{to} saved: {len(snapshot.nodes)} nodes, {len(snapshot.rows)} pods"
+        # The file is what was asked for, and it is there.
+        with suppress(Unwritable):
+            say(printable(saved) + "\n")
 
 
 @app.command()
@@ -95,16 +99,17 @@ def show(
 
     loaded = _load(files, kubeconfig, context)
     seen = figures.of(loaded.snapshot, loaded.taken_at)
-    _tell(loaded.notes)
+    tell(loaded.notes)
     if output == "json":
-        typer.echo(tables.as_json(seen), nl=False)
+        say(tables.as_json(seen))
     else:
-        typer.echo(tables.as_text(seen, _width()), nl=False)
+        say(tables.as_text(seen, _width()))
 
 
 def _width() -> int | None:
     """Of the terminal; none for a file or another program, where names stay whole."""
-    return shutil.get_terminal_size().columns if sys.stdout.isatty() else None
+    is_terminal = sys.stdout is not None and sys.stdout.isatty()
+    return shutil.get_terminal_size().columns if is_terminal else None
 
 
 def _load(files: list[str] | None, kubeconfig: str, context: str | None) -> "Loaded":
@@ -122,8 +127,3 @@ async def _take(kubeconfig: str, context: str | None) -> "Loaded":
 
     async with kube.connect(kubeconfig, context) as api:
         return await take(api, SystemClock())
-
-
-def _tell(lines: Iterable[str]) -> None:
-    for line in lines:
-        typer.echo(line, err=True)

@@ -8,6 +8,7 @@ from typing import Any, Final
 import msgspec
 
 from rescheduler.cli.figures import Figures, Imbalance, Load, NodeLoad
+from rescheduler.cli.output import printable
 from rescheduler.model import resources
 from rescheduler.model.snapshot import Gap
 
@@ -28,7 +29,7 @@ def as_text(figures: Figures, width: int | None = None) -> str:
     The width is that of a terminal: names are cut in the middle when the lines would not fit.
     """
     lines = [*_table(_rows(figures), width), ""]
-    for line in _sentences(figures):
+    for line in map(printable, _sentences(figures)):
         lines += _wrapped(line, width) if width else [line]
     return "\n".join(lines) + "\n"
 
@@ -37,7 +38,9 @@ def _rows(figures: Figures) -> list[list[str]]:
     head = ["NAME", "STATUS", "CPU", "MEMORY", "PODS"]
     if figures.usage_source:
         head += ["CPU-USED", "MEM-USED"]
-    rows = [[node.name, _status(node), *_cells(node.load, figures)] for node in figures.nodes]
+    rows = [
+        [printable(node.name), _status(node), *_cells(node.load, figures)] for node in figures.nodes
+    ]
     return [head, *rows, ["TOTAL", "", *_cells(figures.total, figures)]]
 
 
@@ -163,7 +166,8 @@ def _imbalances(figures: Figures) -> Iterable[str]:
     for resource, found in figures.imbalance.items():
         most, least = f"{found.most_percent:.1f}%", f"{found.least_percent:.1f}%"
         between = f"{found.most} {most}, {found.least} {least}" if found.points else f"all {most}"
-        yield f"{resource} {found.points:.1f} points ({between})"
+        what = resource if resource == resources.PODS else f"{resource} requests"
+        yield f"{what} {found.points:.1f} points ({between})"
 
 
 def _usage(figures: Figures) -> str:

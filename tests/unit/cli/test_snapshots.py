@@ -67,8 +67,8 @@ def test_the_figures_of_a_cluster(rescheduler: Command, cluster: str) -> None:
         "Pods:       6, 1 of them on their way out",
         "Pending:    1 (1 found no node): shop/stuck; 1 held back by scheduling gates",
         # Of the two that can take pods, without the pod that is on its way out.
-        "Imbalance:  cpu 25.0 points (a 37.5%, b 12.5%)",
-        "            memory 0.0 points (all 0.0%)",
+        "Imbalance:  cpu requests 25.0 points (a 37.5%, b 12.5%)",
+        "            memory requests 0.0 points (all 0.0%)",
         "            pods 0.0 points (all 0.9%)",
         (
             "Not seen:   the file has no "
@@ -247,6 +247,76 @@ def test_a_place_where_nothing_can_be_written_is_an_error(
     ended = rescheduler("snapshot", "save", "/nowhere/out.json", "-f", cluster)
     assert (ended.code, ended.out) == (1, "")
     assert ended.err == "error: /nowhere/out.json: its folder is not there; make it first\n"
+
+
+COMMAND = f"{sys.executable} -m rescheduler snapshot"
+
+
+def in_shell(line: str) -> subprocess.CompletedProcess[str]:
+    # Buffered, as for users: Python writes again at its end what could not be written before.
+    line = f"unset PYTHONUNBUFFERED; {line}"
+    return subprocess.run(["/bin/sh", "-c", line], capture_output=True, check=False, text=True)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "problem"),
+    [
+        ("show > /dev/full", "standard output cannot be written: No space left on device"),
+        ("show >&-", "standard output is closed"),
+        ("show -o json >&-", "standard output is closed"),
+        ("show -f - <&-", "-: standard input is closed; expected what"),
+        ("save - > /dev/full", "-: it cannot be written: No space left on device"),
+        ("save - >&-", "-: standard output is closed"),
+    ],
+)
+def test_nowhere_to_read_or_write_is_an_error_in_one_line(
+    cluster: str, arguments: str, problem: str
+) -> None:
+    command, rest = arguments.split(" ", 1)
+    line = f"{COMMAND} {command} -f {cluster} {rest}"
+    done = in_shell(line)
+    assert (done.returncode, done.stdout) == (1, "")
+    [told] = done.stderr.splitlines()
+    assert told.startswith(f"error: {problem}")
+
+
+@pytest.mark.parametrize(("name", "code"), [("cluster.json", 0), ("missing.json", 1)])
+@pytest.mark.parametrize("where", ["2> /dev/full", "2>&-"])
+def test_errors_that_nobody_hears_change_nothing(
+    cluster: str, name: str, code: int, where: str
+) -> None:
+    done = in_shell(f"{COMMAND} save - -f {Path(cluster).with_name(name)} {where}")
+    assert done.returncode == code
+    assert bool(done.stdout) == (code == 0)
+
+
+def test_a_file_that_was_saved_is_no_error_whoever_listens(cluster: str, tmp_path: Path) -> None:
+    saved = tmp_path / "saved.json"
+    for where in ("> /dev/full", ">&-"):
+        line = f"{COMMAND} save {saved} -f {cluster} {where}"
+        assert in_shell(line).returncode == 0
+        assert load(str(saved)).snapshot.nodes
+        saved.unlink()
+
+
+def test_names_cannot_command_a_terminal(rescheduler: Command, tmp_path: Path) -> None:
+    path, saved = tmp_path / "cluster.json", str(tmp_path / "saved.json")
+    evil = "x\x1b]0;title\x07\x9b2J\n\N{RIGHT-TO-LEFT OVERRIDE}é"
+    odd = {"apiVersion": "v1", "kind": f"Odd{evil}"}
+    pods = [pod(f"held-{evil}"), pod(f"odd-{evil}", cpu="much")]
+    path.write_text(listed([node(f"a-{evil}"), node("b")], pods, odd))
+    harmless = r"x\x1b]0;title\x07\x9b2J\n\u202eé"
+    shown = rescheduler("snapshot", "show", "-f", str(path))
+    told = rescheduler("snapshot", "save", saved, "-f", str(path)).err
+    assert f"a-{harmless}  Ready" in shown.out
+    assert f"shop/held-{harmless}" in shown.out
+    assert f"shop/odd-{harmless}" in shown.out
+    assert f"1 Odd{harmless}" in shown.err
+    assert f"shop/odd-{harmless}" in told
+    failed = rescheduler("snapshot", "show", "-f", f"/nowhere/{evil}").err
+    assert r"/nowhere/x\x1b]0;title\x07" in failed
+    said = shown.out + shown.err + told + failed
+    assert all(each.isprintable() or each == "\n" for each in said)
 
 
 def test_a_kubeconfig_that_is_not_there_is_named(rescheduler: Command) -> None:
