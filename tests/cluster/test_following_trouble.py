@@ -114,6 +114,7 @@ async def test_nothing_is_lost_when_a_first_page_is_cut_after_it_told_of_the_nex
         try:
             async with asyncio.timeout(30):
                 while not follower.complete:
+                    follower.forget_changes()
                     await follower.changed()
         finally:
             task.cancel()
