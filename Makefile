@@ -1,4 +1,5 @@
 # `make help` lists the targets. Every target does its own set-up, from a fresh clone on.
+# (demo and cluster-up build the control plane by themselves, and not what only the tests need.)
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
 PYTHON ?= python3
@@ -16,7 +17,7 @@ help: ## List the targets
 install: .venv/installed ## Leave a working .venv/bin/rescheduler
 
 .PHONY: demo
-demo: controlplane ## Watch one pod move without a dip, on a real control plane
+demo: .venv/installed-dev ## Watch one pod move without a dip, on a real control plane
 	$(BIN)/python -m testbed demo
 
 .PHONY: test
@@ -47,7 +48,7 @@ bench: controlplane ## Print what things cost, each beside its limit, goal or pe
 	$(BIN)/python -m bench
 
 .PHONY: cluster-up
-cluster-up: controlplane ## Start a control plane with NODES=50 simulated nodes and print its KUBECONFIG
+cluster-up: .venv/installed-dev ## Start a control plane with NODES=50 simulated nodes and print its KUBECONFIG
 	$(BIN)/python -m testbed up --nodes $(NODES)
 
 .PHONY: cluster-down
