@@ -18,20 +18,39 @@ from rescheduler.config.configuration import (
     Verbs,
 )
 from rescheduler.config.documents import load, parse, to_document
+from rescheduler.config.pods import ALLOWED, NEVER, WHEN_ASKED, PodRules
+from rescheduler.config.stability import Cooldown, InFlight, Stability
+from rescheduler.config.strategies import (
+    CostOptimizationSettings,
+    NodeMaintenanceSettings,
+    Price,
+    ResourceOptimizationSettings,
+)
 from rescheduler.config.usage import BasicAuth, PrometheusSettings, UsageSettings
 from rescheduler.errors import ConfigurationError, Problem
 
 __all__ = [
+    "ALLOWED",
+    "NEVER",
     "STRATEGIES",
+    "WHEN_ASKED",
     "BasicAuth",
     "ClientConnection",
     "Configuration",
     "ConfigurationError",
+    "Cooldown",
+    "CostOptimizationSettings",
+    "InFlight",
     "LeaderElection",
     "Migration",
+    "NodeMaintenanceSettings",
+    "PodRules",
+    "Price",
     "Problem",
     "PrometheusSettings",
+    "ResourceOptimizationSettings",
     "Scope",
+    "Stability",
     "UsageSettings",
     "Verbs",
     "load",

@@ -20,11 +20,24 @@ from rescheduler.config.kinds import (
     WholeSeconds,
 )
 from rescheduler.config.name_lists import Choices, Namespaces
+from rescheduler.config.pods import PodRules
 from rescheduler.config.settings import setting, subsection
+from rescheduler.config.stability import InFlight, Stability
+from rescheduler.config.strategies import (
+    CostOptimizationSettings,
+    NodeMaintenanceSettings,
+    ResourceOptimizationSettings,
+)
 from rescheduler.config.usage import UsageSettings
 from rescheduler.model.selectors import EVERYTHING, NOTHING, Selector
 
-STRATEGIES: Final = ("LoadBalancing", "ResourceOptimization", "NodeMaintenance")
+STRATEGIES: Final = (
+    "LoadBalancing",
+    "ResourceOptimization",
+    "NodeMaintenance",
+    "CostOptimization",
+    "TopologySpread",
+)
 """The names of all strategies that `enabledStrategies` may list."""
 
 
@@ -108,7 +121,9 @@ class Configuration:
     enabled_strategies: tuple[str, ...] = setting(
         "enabledStrategies", Choices(STRATEGIES), default=("LoadBalancing", "ResourceOptimization")
     )
-    """Names of strategies. Default without NodeMaintenance, which empties nodes. May be empty."""
+    """Names of strategies. Default without those that empty nodes or move pods that run well where
+    they are. May be empty.
+    """
 
     cpu_threshold_percent: float = setting(
         "cpuThreshold", Percentage(zero_allowed=False), default=80.0
@@ -141,6 +156,18 @@ class Configuration:
     leader_election: LeaderElection = subsection("leaderElection", default=LeaderElection())
     client_connection: ClientConnection = subsection("clientConnection", default=ClientConnection())
     scope: Scope = subsection("scope", default=Scope())
+    pods: PodRules = subsection("pods", default=PodRules())
+    stability: Stability = subsection("stability", default=Stability())
+    in_flight: InFlight = subsection("inFlight", default=InFlight())
+    node_maintenance: NodeMaintenanceSettings = subsection(
+        "nodeMaintenance", default=NodeMaintenanceSettings()
+    )
+    resource_optimization: ResourceOptimizationSettings = subsection(
+        "resourceOptimization", default=ResourceOptimizationSettings()
+    )
+    cost_optimization: CostOptimizationSettings = subsection(
+        "costOptimization", default=CostOptimizationSettings()
+    )
     migration: Migration = subsection("migration", default=Migration())
     usage: UsageSettings = subsection("usage", default=UsageSettings())
 

@@ -25,6 +25,7 @@ _URL: Final = (*_PROMETHEUS, "url")
 _TOKEN_FILE: Final = (*_PROMETHEUS, "tokenFile")
 _CA_FILE: Final = (*_PROMETHEUS, "caFile")
 _BASIC_AUTH: Final = (*_PROMETHEUS, "basicAuth")
+_RESOURCE_OPTIMIZATION: Final = ("resourceOptimization",)
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +52,7 @@ def _contradictions(configuration: Configuration) -> Iterator[Contradiction]:
     yield from _about_samples(configuration.usage)
     yield from _about_the_url(configuration.usage)
     yield from _about_logging_in(configuration.usage.prometheus)
+    yield from _about_relieving(configuration)
 
 
 def _about_samples(usage: UsageSettings) -> Iterator[Contradiction]:
@@ -123,6 +125,22 @@ def _about_logging_in(prometheus: PrometheusSettings) -> Iterator[Contradiction]
             ((*_BASIC_AUTH, given),),
             f"required, as {rendered((*_BASIC_AUTH, given))} is given",
         )
+
+
+def _about_relieving(configuration: Configuration) -> Iterator[Contradiction]:
+    """A node that is relieved would be overloaded still, and relieved again for ever."""
+    targets = configuration.resource_optimization
+    for resource, target, threshold in (
+        ("cpu", targets.cpu_target_percent, configuration.cpu_threshold_percent),
+        ("memory", targets.memory_target_percent, configuration.memory_threshold_percent),
+    ):
+        if target is not None and target > threshold:
+            yield Contradiction(
+                (*_RESOURCE_OPTIMIZATION, f"{resource}Target"),
+                ((f"{resource}Threshold",),),
+                f"{target:g} is above {resource}Threshold, {threshold:g}, so a relieved node would "
+                f"be overloaded still: make it at most {threshold:g}, or leave it out",
+            )
 
 
 def _place(field: Path, roots: Sequence[Place]) -> Place:

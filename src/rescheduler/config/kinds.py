@@ -3,7 +3,7 @@
 import math
 import re
 from dataclasses import dataclass
-from typing import Final, Protocol, TypeVar
+from typing import Final, Generic, Protocol, TypeVar
 
 from rescheduler.config import durations
 from rescheduler.config.places import Place, quoted
@@ -90,21 +90,53 @@ class Percentage:
     """0 to 100, as a number with or without fraction."""
 
     zero_allowed: bool
+    unit: str = "per cent"
 
     def read(self, place: Place) -> float | None:
-        value = place.value
-        if isinstance(value, bool) or not isinstance(value, int | float):
-            place.expected("a number", _no_quotes_hint(value))
+        value = _number(place)
+        if value is None:
             return None
         lowest = "at least 0" if self.zero_allowed else "more than 0"
         is_too_low = value < 0 or (value == 0 and not self.zero_allowed)
         if not math.isfinite(value) or is_too_low or value > 100:  # noqa: PLR2004 - per cent
-            place.refuse(f"must be {lowest} and at most 100 (per cent), found {value}")
+            place.refuse(f"must be {lowest} and at most 100 ({self.unit}), found {value}")
             return None
         return float(value)
 
     def write(self, value: float) -> object:
         return value
+
+
+@dataclass(frozen=True, slots=True)
+class Amount:
+    """A number, with or without fraction, in whatever unit its reader likes."""
+
+    highest: float = 1e9
+
+    def read(self, place: Place) -> float | None:
+        value = _number(place)
+        if value is None:
+            return None
+        if not 0 <= value <= self.highest:  # NaN is not, either.
+            place.refuse(f"must be at least 0 and at most {self.highest:.0f}, found {value}")
+            return None
+        return float(value)
+
+    def write(self, value: float) -> object:
+        return value
+
+
+@dataclass(frozen=True, slots=True)
+class Optional(Generic[T]):
+    """A value, or null, which is the same as leaving the field out."""
+
+    kind: Kind[T]
+
+    def read(self, place: Place) -> T | None:
+        return None if place.value is None else self.kind.read(place)
+
+    def write(self, value: T | None) -> object:
+        return None if value is None else self.kind.write(value)
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,6 +234,34 @@ class LabelSelector:
 
     def write(self, value: selectors.Selector) -> object:
         return "" if value == self.empty else str(value)
+
+
+@dataclass(frozen=True, slots=True)
+class LabelKey:
+    """The name of a label; the empty text: none."""
+
+    def read(self, place: Place) -> str | None:
+        if not isinstance(place.value, str):
+            place.expected("the name of a label as a string", _quotes_hint(place.value))
+            return None
+        try:
+            if place.value:
+                selectors.Requirement(place.value, selectors.Operator.EXISTS)
+        except selectors.InvalidSelectorError as error:
+            place.refuse(f"not the name of a label: {error}")
+            return None
+        return place.value
+
+    def write(self, value: str) -> object:
+        return value
+
+
+def _number(place: Place) -> int | float | None:
+    value = place.value
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        place.expected("a number", _no_quotes_hint(value))
+        return None
+    return value
 
 
 def _quotes_hint(value: object) -> str:

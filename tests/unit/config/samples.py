@@ -26,6 +26,31 @@ ARGS: Document = {
     "excludedNamespaces": ["kube-system"],
     "excludedPodSelector": "app in (db,cache),!movable",
     "scope": {"namespaces": ["team-a", "team-b"], "nodeSelector": "pool=general"},
+    "pods": {
+        "priorityThreshold": -5,
+        "minPodAge": "168h",
+        "minReplicas": 2,
+        "localStorage": True,
+        "jobs": True,
+        "barePods": True,
+        "interruptions": "Allowed",
+        "groupLabel": "example.com/group",
+    },
+    "stability": {
+        "margin": 7.5,
+        "moveCost": 1,
+        "cooldown": {"pod": "1m", "workload": "0s", "node": "24h"},
+    },
+    "inFlight": {"perNode": 3, "perNamespace": 4, "perWorkload": 5},
+    "nodeMaintenance": {"cordonedNodes": True},
+    "resourceOptimization": {"cpuTarget": 70, "memoryTarget": 50.5},
+    "costOptimization": {
+        "prices": [
+            {"nodeSelector": "spot", "price": 0.25},
+            {"nodeSelector": "", "price": 1},
+        ],
+        "moveCost": 0.5,
+    },
     "migration": {
         "readyTimeout": "10m",
         "settle": "500ms",
@@ -53,6 +78,8 @@ ARGS: Document = {
         },
     },
 }
+
+SECTIONS = [name for name, value in ARGS.items() if isinstance(value, dict)]
 
 COMPLETE_OWN: Document = {
     **OWN_TYPE,

@@ -20,6 +20,22 @@ def test_the_defaults_are_those_of_the_requirements() -> None:
     assert DEFAULTS.leader_election.leader_elect
     assert DEFAULTS.client_connection.kubeconfig == ""
     assert DEFAULTS.scope == config.Scope(namespaces=None, node_selector=selectors.EVERYTHING)
+    assert DEFAULTS.pods.priority_threshold is None
+    assert (DEFAULTS.pods.min_pod_age_seconds, DEFAULTS.pods.min_replicas) == (0, 1)
+    assert not DEFAULTS.pods.local_storage
+    assert not DEFAULTS.pods.jobs
+    assert not DEFAULTS.pods.bare_pods
+    assert (DEFAULTS.pods.interruptions, DEFAULTS.pods.group_label) == ("WhenAsked", "")
+    assert (DEFAULTS.stability.margin_points, DEFAULTS.stability.move_cost_points) == (5, 0)
+    assert DEFAULTS.stability.cooldown == config.Cooldown(
+        pod_seconds=600, workload_seconds=1800, node_seconds=600
+    )
+    assert DEFAULTS.in_flight == config.InFlight(per_node=2, per_namespace=0, per_workload=0)
+    assert not DEFAULTS.node_maintenance.cordoned_nodes
+    assert DEFAULTS.resource_optimization.cpu_target_percent is None
+    assert DEFAULTS.resource_optimization.memory_target_percent is None
+    assert DEFAULTS.cost_optimization.prices == ()
+    assert DEFAULTS.cost_optimization.move_cost_percent == 0.25
     assert DEFAULTS.migration.ready_timeout_seconds == 300
     assert DEFAULTS.migration.settle_seconds == 0
     assert DEFAULTS.migration.eviction_grace_period_seconds == 30
@@ -73,6 +89,33 @@ COMPLETE = config.Configuration(
     client_connection=config.ClientConnection(kubeconfig="/etc/kubeconfig"),
     scope=config.Scope(
         namespaces=("team-a", "team-b"), node_selector=selectors.parse("pool=general")
+    ),
+    pods=config.PodRules(
+        priority_threshold=-5,
+        min_pod_age_seconds=7 * 86400.0,
+        min_replicas=2,
+        local_storage=True,
+        jobs=True,
+        bare_pods=True,
+        interruptions=config.ALLOWED,
+        group_label="example.com/group",
+    ),
+    stability=config.Stability(
+        margin_points=7.5,
+        move_cost_points=1.0,
+        cooldown=config.Cooldown(pod_seconds=60.0, workload_seconds=0.0, node_seconds=86400.0),
+    ),
+    in_flight=config.InFlight(per_node=3, per_namespace=4, per_workload=5),
+    node_maintenance=config.NodeMaintenanceSettings(cordoned_nodes=True),
+    resource_optimization=config.ResourceOptimizationSettings(
+        cpu_target_percent=70.0, memory_target_percent=50.5
+    ),
+    cost_optimization=config.CostOptimizationSettings(
+        prices=(
+            config.Price(node_selector=selectors.parse("spot"), price=0.25),
+            config.Price(node_selector=selectors.EVERYTHING, price=1.0),
+        ),
+        move_cost_percent=0.5,
     ),
     migration=config.Migration(
         ready_timeout_seconds=600.0,

@@ -1,5 +1,6 @@
 """The effective configuration, written out, reads back as the same one."""
 
+import dataclasses
 import json
 from typing import Any
 
@@ -69,12 +70,32 @@ def usage_settings(draw: st.DrawFn) -> config.UsageSettings:
     )
 
 
-configurations = st.builds(
+prices = st.builds(
+    config.Price,
+    node_selector=st.just(selectors.EVERYTHING) | label_selectors,
+    price=st.floats(0, 1e9),
+)
+targets = st.none() | st.floats(0, 100, exclude_min=True)
+
+
+@st.composite
+def thresholds_and_targets(draw: st.DrawFn) -> dict[str, Any]:
+    """Such as do not contradict each other."""
+    given: dict[str, Any] = {}
+    chosen: dict[str, float | None] = {}
+    for resource in ("cpu", "memory"):
+        target = draw(targets)
+        given[f"{resource}_threshold_percent"] = draw(
+            st.floats(target or 0, 100, exclude_min=target is None)
+        )
+        chosen[f"{resource}_target_percent"] = target
+    return {**given, "resource_optimization": config.ResourceOptimizationSettings(**chosen)}
+
+
+others = st.builds(
     config.Configuration,
     rescheduling_interval_seconds=seconds(NANOSECONDS),
     enabled_strategies=st.lists(st.sampled_from(config.STRATEGIES), unique=True).map(tuple),
-    cpu_threshold_percent=percentages,
-    memory_threshold_percent=percentages,
     imbalance_threshold_percent=st.floats(0, 100),
     max_reschedule_pods=st.integers(0, 2**31 - 1),
     excluded_namespaces=namespace_lists,
@@ -93,9 +114,48 @@ configurations = st.builds(
         eviction_grace_period_seconds=st.integers(1, 86400),
         budget_timeout_seconds=seconds(0),
     ),
+    pods=st.builds(
+        config.PodRules,
+        priority_threshold=st.none() | st.integers(-(2**31), 2**31 - 1),
+        min_pod_age_seconds=st.integers(0, 7 * DAY).map(lambda each: each / NANOSECONDS),
+        min_replicas=st.integers(1, 2**31 - 1),
+        local_storage=st.booleans(),
+        jobs=st.booleans(),
+        bare_pods=st.booleans(),
+        interruptions=st.sampled_from([config.NEVER, config.WHEN_ASKED, config.ALLOWED]),
+        group_label=st.sampled_from(["", "group", "example.com/y"]),
+    ),
+    stability=st.builds(
+        config.Stability,
+        margin_points=st.floats(0, 100),
+        move_cost_points=st.floats(0, 100),
+        cooldown=st.builds(
+            config.Cooldown,
+            pod_seconds=seconds(0),
+            workload_seconds=seconds(0),
+            node_seconds=seconds(0),
+        ),
+    ),
+    in_flight=st.builds(
+        config.InFlight,
+        per_node=st.integers(0, 2**31 - 1),
+        per_namespace=st.integers(0, 2**31 - 1),
+        per_workload=st.integers(0, 2**31 - 1),
+    ),
+    node_maintenance=st.builds(config.NodeMaintenanceSettings, cordoned_nodes=st.booleans()),
+    cost_optimization=st.builds(
+        config.CostOptimizationSettings,
+        prices=st.lists(prices, max_size=3, unique_by=lambda each: each.node_selector).map(tuple),
+        move_cost_percent=st.floats(0, 100),
+    ),
     usage=usage_settings(),
     verbs=st.just(config.Verbs()),
     scheduler_names=st.just(()),
+)
+
+
+configurations = st.tuples(others, thresholds_and_targets()).map(
+    lambda drawn: dataclasses.replace(drawn[0], **drawn[1])
 )
 
 
@@ -112,7 +172,8 @@ def test_the_document_has_every_field_and_is_plain_data() -> None:
     assert set(document) == set(samples.COMPLETE_OWN)
     assert document["excludedPodSelector"] == "app in (cache,db),!movable"
     assert document["migration"] == samples.ARGS["migration"]
-    assert document["usage"] == samples.ARGS["usage"]
+    for section in samples.SECTIONS:
+        assert document[section] == samples.ARGS[section]
 
 
 def test_what_means_everything_is_left_out_or_empty() -> None:

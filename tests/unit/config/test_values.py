@@ -82,7 +82,7 @@ REFUSED_IN_SECTIONS = [
     (
         {"enabledStrategies": ["x"]},
         "enabledStrategies[0]",
-        "known: LoadBalancing, ResourceOptimization, NodeMaintenance",
+        "known: LoadBalancing, ResourceOptimization, NodeMaintenance, CostOptimization, TopologySp",
     ),
     ({"leaderElection": {"leaderElect": "yes"}}, "leaderElection.leaderElect", "true or false"),
     ({"leaderElection": {"leaderElect": 1}}, "leaderElection.leaderElect", "true or false"),

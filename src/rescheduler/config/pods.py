@@ -1,0 +1,59 @@
+"""The section `pods`: which pods may be moved, beyond the rules that nobody can switch off."""
+
+from dataclasses import dataclass
+from typing import Final
+
+from rescheduler.config.durations import HOUR
+from rescheduler.config.kinds import Count, Duration, Flag, LabelKey, Optional
+from rescheduler.config.name_lists import Choice
+from rescheduler.config.settings import setting
+
+NEVER: Final = "Never"
+WHEN_ASKED: Final = "WhenAsked"
+ALLOWED: Final = "Allowed"
+INTERRUPTIONS: Final = (NEVER, WHEN_ASKED, ALLOWED)
+
+_LOWEST_PRIORITY: Final = -(2**31)
+_LONGEST_AGE: Final = 7 * 24 * HOUR  # A float of seconds still holds every nanosecond of it.
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PodRules:
+    priority_threshold: int | None = setting(
+        "priorityThreshold", Optional(Count(lowest=_LOWEST_PRIORITY)), default=None
+    )
+    """Pods of this priority and above stay. Default None: only what is system-critical does."""
+
+    min_pod_age_seconds: float = setting(
+        "minPodAge", Duration(lowest=0, highest=_LONGEST_AGE), default=0.0
+    )
+    """Younger pods stay. Default 0: a pod that is Ready can be judged. Up to 7 days."""
+
+    min_replicas: int = setting("minReplicas", Count(lowest=1), default=1)
+    """Pods of workloads with fewer replicas stay. Default 1, as the copy is Ready before the pod
+    goes, so a workload of one pod loses nothing.
+    """
+
+    local_storage: bool = setting("localStorage", Flag(), default=False)
+    """Whether pods with emptyDir, hostPath or generic ephemeral volumes may move, and leave
+    behind what is in them. Default false.
+    """
+
+    jobs: bool = setting("jobs", Flag(), default=False)
+    """Whether pods of Jobs may move, which begin anew. Default false."""
+
+    bare_pods: bool = setting("barePods", Flag(), default=False)
+    """Whether pods without a controller may move: nobody makes them again if that goes wrong.
+    Default false.
+    """
+
+    interruptions: str = setting("interruptions", Choice(INTERRUPTIONS), default=WHEN_ASKED)
+    """Whether a pod may be moved that has to end before its successor begins: one of a StatefulSet,
+    one with a volume for one pod at a time, one with ports of its node. `Never`; `WhenAsked`: when
+    a person or a maintenance wants it away; `Allowed`: always. Default WhenAsked.
+    """
+
+    group_label: str = setting("groupLabel", LabelKey(), default="")
+    """Pods of a namespace that share a value of this label move together or not at all, as those do
+    that belong to one group of the coscheduling plugin or of Kueue. Default: no such label.
+    """

@@ -1,0 +1,56 @@
+"""The sections `stability` and `inFlight`: what keeps moves few and calm."""
+
+# ruff: noqa: RUF009 - the calls return a dataclasses.field(...), not one default for all
+
+from dataclasses import dataclass
+from typing import Final
+
+from rescheduler.config.kinds import Count, Duration, Percentage
+from rescheduler.config.settings import setting, subsection
+
+_POINTS: Final = Percentage(zero_allowed=True, unit="percentage points")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cooldown:
+    """How long what has just taken part in a move is left alone; 0: not at all."""
+
+    pod_seconds: float = setting("pod", Duration(lowest=0), default=600.0)
+    """Since the pod was moved. Default 10 min."""
+
+    workload_seconds: float = setting("workload", Duration(lowest=0), default=1800.0)
+    """Since any pod of the same workload was moved. Default 30 min."""
+
+    node_seconds: float = setting("node", Duration(lowest=0), default=600.0)
+    """Since the node gave or took a pod. Default 10 min: usage has settled by then."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stability:
+    """When a move is worth it. What a person or a maintenance asked for is, always."""
+
+    margin_points: float = setting("margin", _POINTS, default=5.0)
+    """By so much a gap between two nodes may be measured too wide, in percentage points of
+    allocatable: a move must narrow it even then. Default 5: less is noise.
+    """
+
+    move_cost_points: float = setting("moveCost", _POINTS, default=0.0)
+    """By so much a move must narrow the gap between its two nodes at least, in the same points.
+    Default 0.
+    """
+
+    cooldown: Cooldown = subsection("cooldown", default=Cooldown())
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InFlight:
+    """How many moves may be under way at the same time."""
+
+    per_node: int = setting("perNode", Count(), default=2)
+    """To or from one node; 0: no limit. Default 2."""
+
+    per_namespace: int = setting("perNamespace", Count(), default=0)
+    """In one namespace; 0: no limit. Default 0."""
+
+    per_workload: int = setting("perWorkload", Count(), default=0)
+    """Of one workload. Default 0: by its size, 1 below 4 replicas, 2 up to 10, then 10 per cent."""
