@@ -284,6 +284,9 @@ class World:
             "apiVersion": "rescheduler.io/v1alpha1",
             "kind": "ReschedulerConfiguration",
             "scope": {"namespaces": [self.name], "nodeSelector": f"{OWNER}={self.name}"},
+            # One move a pass, and the next pass may go on at once: what most tests look at.
+            "maxReschedulePods": 1,
+            "stability": {"cooldown": dict.fromkeys(("pod", "workload", "node"), "0s")},
             **settings,
         }
         path = self.folder / "config.yaml"

@@ -1,23 +1,24 @@
 """One pass of the flow, from cluster state to finished moves: the one file that knows all."""
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
 import structlog
 
-from rescheduler import migrate
+from rescheduler import migrate, plan
 from rescheduler.clock import Clock
 from rescheduler.config import Configuration, Scope
 from rescheduler.kube import KubeApi
 from rescheduler.migrate import Intent, Outcome
 from rescheduler.model import names
 from rescheduler.model.cluster import Pod
-from rescheduler.model.moves import Move, Plan
+from rescheduler.model.moves import Move, Plan, Way
 from rescheduler.model.snapshot import Snapshot
 from rescheduler.observe import observing
-from rescheduler.plan import NEEDS, STRATEGIES, plan
 
-_ALWAYS_NEEDED: Final = frozenset({"nodes", "pods"})
+_DECIDING_SECONDS: Final = 5.0
+"""After which a search ends with the best that it has found: what it looks at grows old."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,13 +31,10 @@ class Report:
 
 async def run_once(kube: KubeApi, clock: Clock, configuration: Configuration) -> Report:
     """Safe to call at any time and after any crash: what the cluster shows decides everything."""
-    enabled = [name for name in configuration.enabled_strategies if name in STRATEGIES]
-    for strategy in set(configuration.enabled_strategies) - set(enabled):
-        _rests(strategy, "it is not there yet")
-    needed = _ALWAYS_NEEDED.union(*(NEEDS[name] for name in enabled))
     # 1. Observe.
     #    One pass has no history: one sample of usage has to do.
     usage = replace(configuration.usage, debounce=1)
+    needed = plan.needs(configuration.enabled_strategies)
     async with observing(kube, clock, needed, usage) as observer:
         await observer.settled()
         await observer.measure()
@@ -48,32 +46,48 @@ async def run_once(kube: KubeApi, clock: Clock, configuration: Configuration) ->
         if ours := [intent for intent in unfinished if scope.covers(intent.namespace)]:
             return await _resume(kube, clock, configuration, ours)
         await migrate.sweep_marks(kube, _marked(snapshot, scope), unfinished)
-        # 3. Plan, with the strategies that can see what they need.
-        able = tuple(name for name in enabled if not _is_blind(name, snapshot))
-        if enabled and not able:
-            return Report(moved=0, failed=0, summary="nothing moved: every strategy rests, blind")
-        decided = plan(snapshot, replace(configuration, enabled_strategies=able))
+        # 3. Plan.
+        end = clock.monotonic() + _DECIDING_SECONDS
+        search = plan.Search(stop=lambda: clock.monotonic() >= end)
+        decided = plan.plan(snapshot, configuration, search=search)
         _explain(decided, snapshot)
-        if not decided.moves:
-            return Report(moved=0, failed=0, summary=f"nothing moved: {decided.summary}")
-        # 4. Migrate.
-        move = decided.moves[0]
-        observer.assume(move)
-        try:
-            return await _migrate(kube, clock, configuration, move)
-        finally:
-            observer.forget(move)
+        # 4. Migrate, one after the other: each was judged as of when those before it are done.
+        outcomes = []
+        for move in _able(decided):
+            observer.assume(move)
+            try:
+                outcomes.append((move, await _migrate(kube, clock, configuration, move)))
+            finally:
+                observer.forget(move)
+            if not outcomes[-1][1].moved:
+                break
+    return _report(decided, outcomes)
 
 
-def _is_blind(strategy: str, snapshot: Snapshot) -> bool:
-    missing = [gap for gap in snapshot.gaps if gap.source in NEEDS[strategy] | _ALWAYS_NEEDED]
-    for gap in missing:
-        _rests(strategy, gap.reason)
-    return bool(missing)
+def _able(decided: Plan) -> Iterable[Move]:
+    """Those that can be carried out today; nothing of a group if not all of it can."""
+    unable = {move.group or move.uid for move in decided.moves if move.way is not Way.SURGE}
+    log = structlog.get_logger()
+    for move in decided.moves:
+        if (move.group or move.uid) in unable:
+            because = "pods that have to stop before they start elsewhere are not moved yet"
+            log.warning("not carried out", pod=move.full_name, target=move.target, because=because)
+        else:
+            yield move
 
 
-def _rests(strategy: str, because: str) -> None:
-    structlog.get_logger().warning("strategy rests", strategy=strategy, because=because)
+def _report(decided: Plan, outcomes: Sequence[tuple[Move, Outcome]]) -> Report:
+    if not outcomes:
+        return Report(moved=0, failed=0, summary=f"nothing moved: {decided.summary}")
+    moved = sum(outcome.moved for _, outcome in outcomes)
+    told = "; ".join(_told(move, outcome) for move, outcome in outcomes)
+    return Report(moved=moved, failed=len(outcomes) - moved, summary=told)
+
+
+def _told(move: Move, outcome: Outcome) -> str:
+    if outcome.moved:
+        return f"moved {move.full_name} from {move.source} to {move.target}: {move.reason}"
+    return f"did not move {move.full_name}: {outcome.reason}: {outcome.message}"
 
 
 def _marked(snapshot: Snapshot, scope: Scope) -> tuple[Pod, ...]:
@@ -85,19 +99,13 @@ def _marked(snapshot: Snapshot, scope: Scope) -> tuple[Pod, ...]:
     return tuple(pod for pod in snapshot.pods_of(marked) if scope.covers(pod.namespace))
 
 
-async def _migrate(kube: KubeApi, clock: Clock, configuration: Configuration, move: Move) -> Report:
+async def _migrate(
+    kube: KubeApi, clock: Clock, configuration: Configuration, move: Move
+) -> Outcome:
     intent = await migrate.intend(kube, move)
-    outcome = (
-        intent
-        if isinstance(intent, Outcome)
-        else await migrate.carry_out(kube, clock, intent, configuration.migration)
-    )
-    pod = f"{move.namespace}/{move.pod}"
-    if outcome.moved:
-        summary = f"moved {pod} from {move.source} to {move.target}: {move.reason}"
-    else:
-        summary = f"did not move {pod}: {outcome.reason}: {outcome.message}"
-    return Report(moved=int(outcome.moved), failed=int(not outcome.moved), summary=summary)
+    if isinstance(intent, Outcome):
+        return intent
+    return await migrate.carry_out(kube, clock, intent, configuration.migration)
 
 
 async def _resume(
@@ -118,6 +126,12 @@ async def _resume(
 
 def _explain(decided: Plan, snapshot: Snapshot) -> None:
     log = structlog.get_logger()
+    for report in decided.reports:
+        told = log.warning if report.blind else log.info
+        words = "strategy acts" if report.acted else "strategy rests"
+        told(words, strategy=report.strategy, because=report.summary)
+    for note in decided.notes:
+        log.warning("note", text=note)
     log.info(
         "planned",
         moves=len(decided.moves),
@@ -127,4 +141,4 @@ def _explain(decided: Plan, snapshot: Snapshot) -> None:
         unreadable=len(snapshot.unreadable),
     )
     for refusal in decided.refusals:
-        log.debug("stays", pod=f"{refusal.namespace}/{refusal.pod}", because=refusal.reason)
+        log.debug("stays", pod=refusal.full_name, because="; ".join(refusal.reasons))

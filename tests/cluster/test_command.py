@@ -61,7 +61,7 @@ async def test_every_step_is_one_structured_line(world: World) -> None:
     for line in steps:
         assert (line["source"], line["target"], line["strategy"]) == (full, empty, "LoadBalancing")
         assert line["pod"].startswith(f"{world.name}/web-")
-        assert "imbalance 50.0 points" in line["reason"]
+        assert "gap 50.0 points" in line["reason"]
 
 
 async def test_names_every_mistake_in_the_configuration_and_does_nothing(world: World) -> None:

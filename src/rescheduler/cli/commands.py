@@ -10,7 +10,8 @@ import structlog
 import typer
 
 from rescheduler import __version__, config, logs
-from rescheduler.cli import output, snapshots
+from rescheduler.cli import explaining, output, planning, snapshots
+from rescheduler.cli.asking import WrongFlags
 from rescheduler.cli.options import Context, Kubeconfig
 from rescheduler.cli.output import say, tell
 from rescheduler.errors import ReschedulerError
@@ -22,9 +23,13 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 
+app.command(epilog="Example: rescheduler plan -f cluster.json.gz --max-moves 5 -o json")(
+    planning.plan
+)
+app.add_typer(explaining.app, name="explain")
 app.add_typer(snapshots.app, name="snapshot")
 
-_OK, _FAILED, _INTERRUPTED = 0, 1, 130
+_OK, _FAILED, _WRONG_USAGE, _INTERRUPTED = 0, 1, 2, 130
 
 
 def main() -> None:
@@ -38,7 +43,7 @@ def main() -> None:
     except ReschedulerError as problem:
         # One line per problem, and no trace: these are for the reader to mend.
         tell(f"error: {problem}".split("\n"))
-        sys.exit(_FAILED)
+        sys.exit(_WRONG_USAGE if isinstance(problem, WrongFlags) else _FAILED)
     finally:
         output.end()
 

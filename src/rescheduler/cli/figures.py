@@ -10,7 +10,7 @@ from rescheduler.model import resources
 from rescheduler.model.columns import Flag, Small
 from rescheduler.model.snapshot import Gap, Snapshot
 from rescheduler.observe.files.usage import measured
-from rescheduler.plan.fitting import why_not_a_target
+from rescheduler.plan.fitting.nodes import why_no_target
 
 RESOURCES = (resources.CPU, resources.MEMORY, resources.PODS)
 
@@ -84,7 +84,7 @@ class Figures:
 def of(snapshot: Snapshot, taken_at: str = "") -> Figures:
     nodes = tuple(_node(snapshot, number) for number in range(len(snapshot.nodes)))
     flags, rows = snapshot.pods.flags, snapshot.rows
-    targets = [number for number, node in enumerate(snapshot.nodes) if not why_not_a_target(node)]
+    targets = [number for number, node in enumerate(snapshot.nodes) if not why_no_target(node)]
     usage = measured(snapshot)
     return Figures(
         taken_at=taken_at,

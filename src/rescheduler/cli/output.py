@@ -1,12 +1,14 @@
 """What commands print: to standard output what was asked for, beside it what else is to be told."""
 
 import os
+import shutil
 import sys
 from collections.abc import Iterable
 from contextlib import suppress
 
 import typer
 
+from rescheduler.cli.layout import Page, printable
 from rescheduler.errors import ReschedulerError
 
 
@@ -19,13 +21,19 @@ def say(text: str) -> None:
     if sys.stdout is None:
         raise Unwritable("standard output is closed")
     try:
-        typer.echo(text, nl=False)
+        typer.echo(_encodable(text), nl=False)
     except BrokenPipeError:
         raise  # the reader has seen enough
     except OSError as problem:
         raise Unwritable(
             f"standard output cannot be written: {problem.strerror or problem}"
         ) from None
+
+
+def _encodable(text: str) -> str:
+    """Characters that the reader's terminal does not have are told in others."""
+    encoding = sys.stdout.encoding or "utf-8"
+    return text.encode(encoding, "backslashreplace").decode(encoding)
 
 
 def tell(lines: Iterable[str]) -> None:
@@ -35,11 +43,13 @@ def tell(lines: Iterable[str]) -> None:
             typer.echo(printable(line), err=True)
 
 
-def printable(text: str) -> str:
-    """Names in files may be anything, and some of it would be obeyed by a terminal."""
-    return "".join(
-        each if each.isprintable() else each.encode("unicode_escape").decode() for each in text
-    )
+def page() -> Page:
+    """What standard output can show."""
+    if sys.stdout is None:
+        return Page()
+    # The width is of a terminal only: for a file or another program, names stay whole.
+    width = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
+    return Page(width=width, plain=not (sys.stdout.encoding or "").lower().startswith("utf"))
 
 
 def begin() -> None:

@@ -1,19 +1,14 @@
 """`rescheduler snapshot`: a cluster as a file, and its figures as a table."""
 
-import asyncio
-import shutil
-import sys
 from contextlib import suppress
-from typing import TYPE_CHECKING, Annotated, Final, Literal
+from typing import Annotated, Final, Literal
 
 import typer
 
-from rescheduler import logs
-from rescheduler.cli.options import Context, Kubeconfig
-from rescheduler.cli.output import Unwritable, printable, say, tell
-
-if TYPE_CHECKING:
-    from rescheduler.observe.files import Loaded
+from rescheduler.cli import clusters
+from rescheduler.cli.layout import printable
+from rescheduler.cli.options import Context, Files, Kubeconfig
+from rescheduler.cli.output import Unwritable, page, say, tell
 
 app = typer.Typer(
     help="Save a cluster as a file, or show the figures of one.", no_args_is_help=True
@@ -22,17 +17,6 @@ app = typer.Typer(
 _STANDARD_OUTPUT: Final = "-"
 _MOST_TOLD: Final = 10
 """Of objects that cannot be read: who has more of them looks into the file."""
-
-Files = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--file",
-        "-f",
-        metavar="FILE",
-        help="Read this instead of a cluster: a saved snapshot, or what kubectl get nodes,pods,... "
-        "-A -o json printed. May be given more than once; - is standard input.",
-    ),
-]
 
 
 @app.command()
@@ -60,7 +44,7 @@ def save(
     from rescheduler.cli import tables
     from rescheduler.observe import files as snapshot_files
 
-    loaded = _load(files, kubeconfig, context)
+    loaded = clusters.load(files, kubeconfig, context)
     snapshot = loaded.snapshot
     snapshot_files.save(to, snapshot, taken_at=loaded.taken_at)
     tell(loaded.notes)
@@ -97,33 +81,10 @@ def show(
     """
     from rescheduler.cli import figures, tables
 
-    loaded = _load(files, kubeconfig, context)
+    loaded = clusters.load(files, kubeconfig, context)
     seen = figures.of(loaded.snapshot, loaded.taken_at)
     tell(loaded.notes)
     if output == "json":
         say(tables.as_json(seen))
     else:
-        say(tables.as_text(seen, _width()))
-
-
-def _width() -> int | None:
-    """Of the terminal; none for a file or another program, where names stay whole."""
-    is_terminal = sys.stdout is not None and sys.stdout.isatty()
-    return shutil.get_terminal_size().columns if is_terminal else None
-
-
-def _load(files: list[str] | None, kubeconfig: str, context: str | None) -> "Loaded":
-    from rescheduler.observe.files import load
-
-    # What is logged on the way is told at the end, in one place.
-    logs.set_up(quiet=True)
-    return load(*files) if files else asyncio.run(_take(kubeconfig, context))
-
-
-async def _take(kubeconfig: str, context: str | None) -> "Loaded":
-    from rescheduler import kube
-    from rescheduler.clock import SystemClock
-    from rescheduler.observe.files import take
-
-    async with kube.connect(kubeconfig, context) as api:
-        return await take(api, SystemClock())
+        say(tables.as_text(seen, page()))

@@ -1,14 +1,13 @@
 """Figures as text for people, and as JSON for machines. Pure."""
 
 import math
-import textwrap
 from collections.abc import Iterable, Sequence
 from typing import Any, Final
 
 import msgspec
 
 from rescheduler.cli.figures import Figures, Imbalance, Load, NodeLoad
-from rescheduler.cli.output import printable
+from rescheduler.cli.layout import Page, some_of
 from rescheduler.model import resources
 from rescheduler.model.snapshot import Gap
 
@@ -23,14 +22,12 @@ _BINARY_UNITS: Final = ("", "Ki", "Mi", "Gi", "Ti", "Pi")
 # ------------------------------------------------------------------ for people
 
 
-def as_text(figures: Figures, width: int | None = None) -> str:
-    """The table, then what stands in no table, a line each.
-
-    The width is that of a terminal: names are cut in the middle when the lines would not fit.
-    """
-    lines = [*_table(_rows(figures), width), ""]
-    for line in map(printable, _sentences(figures)):
-        lines += _wrapped(line, width) if width else [line]
+def as_text(figures: Figures, page: Page) -> str:
+    """The table, then what stands in no table, a line each."""
+    rows = _rows(figures)
+    lines = [*page.table(rows, numbers=range(2, len(rows[0]))), ""]
+    for label, told in _sentences(figures):
+        lines += page.labelled(label, told, _LABEL_WIDTH)
     return "\n".join(lines) + "\n"
 
 
@@ -38,9 +35,7 @@ def _rows(figures: Figures) -> list[list[str]]:
     head = ["NAME", "STATUS", "CPU", "MEMORY", "PODS"]
     if figures.usage_source:
         head += ["CPU-USED", "MEM-USED"]
-    rows = [
-        [printable(node.name), _status(node), *_cells(node.load, figures)] for node in figures.nodes
-    ]
+    rows = [[node.name, _status(node), *_cells(node.load, figures)] for node in figures.nodes]
     return [head, *rows, ["TOTAL", "", *_cells(figures.total, figures)]]
 
 
@@ -66,28 +61,6 @@ def _cells(load: Load, figures: Figures) -> list[str]:
     return cells
 
 
-def _table(rows: list[list[str]], width: int | None) -> Iterable[str]:
-    """The first two columns stand left, as names do, and the others right, as numbers do."""
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    if width is not None:
-        too_long = sum(widths) + 2 * (len(widths) - 1) - width
-        widths[0] = max(widths[0] - max(too_long, 0), len("NAME") + 4)
-    for row in rows:
-        cells = [_shortened(row[0], widths[0]), *row[1:]]
-        yield "  ".join(
-            cell.ljust(size) if place < 2 else cell.rjust(size)  # noqa: PLR2004
-            for place, (cell, size) in enumerate(zip(cells, widths, strict=True))
-        ).rstrip()
-
-
-def _shortened(name: str, width: int) -> str:
-    if len(name) <= width:
-        return name
-    # Names of nodes differ at either end: ip-10-0-1-23.eu-west-1..., pool-a-4d5f.
-    kept = width - 1
-    return name[: kept - kept // 2] + "…" + name[len(name) - kept // 2 :]
-
-
 def _cores(thousandths: int) -> str:
     text = f"{thousandths / 1000:.2f}" if thousandths < 100_000 else f"{thousandths / 1000:.0f}"  # noqa: PLR2004
     return text.rstrip("0").rstrip(".") if "." in text else text
@@ -104,24 +77,14 @@ def _percent(percent: float | None) -> str:
     return "-" if percent is None else f"{percent:.0f}%"
 
 
-def _sentences(figures: Figures) -> Iterable[str]:
-    yield from _labelled("As of", [figures.taken_at] if figures.taken_at else [])
-    yield from _labelled("Pods", [_pods(figures)])
-    yield from _labelled("Pending", [_pending(figures)])
-    yield from _labelled("Imbalance", [*_imbalances(figures)])
-    yield from _labelled("Usage", [_usage(figures)] if figures.usage_source else [])
-    yield from _labelled("Not seen", gap_lines(figures.gaps))
-    yield from _labelled("Unreadable", figures.unreadable)
-
-
-def _wrapped(line: str, width: int) -> list[str]:
-    return textwrap.wrap(
-        line,
-        width,
-        subsequent_indent=" " * _LABEL_WIDTH,
-        break_long_words=False,
-        break_on_hyphens=False,
-    )
+def _sentences(figures: Figures) -> Iterable[tuple[str, Sequence[str]]]:
+    yield "As of", [figures.taken_at] if figures.taken_at else []
+    yield "Pods", [_pods(figures)]
+    yield "Pending", [_pending(figures)]
+    yield "Imbalance", [*_imbalances(figures)]
+    yield "Usage", [_usage(figures)] if figures.usage_source else []
+    yield "Not seen", gap_lines(figures.gaps)
+    yield "Unreadable", figures.unreadable
 
 
 def gap_lines(gaps: Iterable[Gap]) -> list[str]:
@@ -134,11 +97,6 @@ def gap_lines(gaps: Iterable[Gap]) -> list[str]:
         else:
             lines.append(f"{gap.source}: {gap.reason}")
     return [*lines, *(what + ", ".join(missing) for what, missing in together.items())]
-
-
-def _labelled(label: str, lines: Sequence[str]) -> Iterable[str]:
-    for place, line in enumerate(lines):
-        yield f"{'' if place else label + ':':<{_LABEL_WIDTH}}{line}"
 
 
 def _pods(figures: Figures) -> str:
@@ -155,9 +113,7 @@ def _pending(figures: Figures) -> str:
 
 def _unbound(figures: Figures) -> str:
     lost = f" ({figures.unschedulable} found no node)" if figures.unschedulable else ""
-    named = ", ".join(figures.pending[:_MOST_NAMED])
-    more = len(figures.pending) - _MOST_NAMED
-    return f"{len(figures.pending)}{lost}: {named}" + (f" and {more} more" if more > 0 else "")
+    return f"{len(figures.pending)}{lost}: {some_of(figures.pending, _MOST_NAMED)}"
 
 
 def _imbalances(figures: Figures) -> Iterable[str]:

@@ -1,4 +1,4 @@
-"""What a cluster consists of: nodes, pods, and the workloads they belong to, one at a time.
+"""What a cluster consists of: nodes and pods, one at a time.
 
 All of them together are a `model.snapshot.Snapshot`, which keeps pods as columns and makes a `Pod`
 for whoever asks about one.
@@ -58,14 +58,3 @@ class Pod:
     @property
     def full_name(self) -> str:
         return f"{self.namespace}/{self.name}"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Workload:
-    """A ReplicaSet, with what its Deployment says about it where it has one."""
-
-    uid: str
-    recreates: bool
-    """Its Deployment declares that two of its pods must never run at once."""
-    unsettled: str
-    """Why it is not at rest (a rollout, a pause, missing pods); empty when it is."""

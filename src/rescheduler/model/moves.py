@@ -1,6 +1,17 @@
 """What planning gives and migrating takes."""
 
-from dataclasses import dataclass
+import enum
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+
+class Way(enum.StrEnum):
+    """How a pod gets to its target."""
+
+    SURGE = "surge"
+    """The new pod is Ready before the old one goes: for a while there are both."""
+    RESTART = "restart"
+    """The old one goes first, since two of them must not, or cannot, be there at once."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -13,6 +24,17 @@ class Move:
     strategy: str
     reason: str
     """In numbers, for people."""
+    way: Way = Way.SURGE
+    asked: bool = False
+    """A person or a maintenance asked for it: only the limits of what is in flight hold it."""
+    group: str = ""
+    """Of the pods that move together or not at all; empty: it moves alone."""
+    wave: int = 0
+    """Moves of the same wave may be in flight at once; 0 begins beside what is in flight now."""
+
+    @property
+    def full_name(self) -> str:
+        return f"{self.namespace}/{self.pod}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -21,12 +43,73 @@ class Refusal:
 
     namespace: str
     pod: str
-    reason: str
+    reasons: tuple[str, ...]
+    """Every rule that holds it, in words."""
+
+    @property
+    def full_name(self) -> str:
+        return f"{self.namespace}/{self.pod}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Report:
+    """What one strategy did, and why."""
+
+    strategy: str
+    acted: bool
+    blind: bool = False
+    """It could not decide, as something that it needs was not to be seen."""
+    summary: str
+    """One sentence with numbers."""
+    figures: Mapping[str, float] = field(default_factory=dict)
+    """The same numbers for machines: before, after, bound, steps, ..."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NodeLoad:
+    """Of one node, before and after the plan, in per cent of allocatable."""
+
+    node: str
+    before: Mapping[str, float]
+    """By resource; empty where it is unknown."""
+    after: Mapping[str, float]
+    pods_before: int
+    pods_after: int
+    eligible: bool
+    """Counted when the imbalance is judged."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Imbalance:
+    """Of one resource: the most used eligible node minus the least used one, in points."""
+
+    resource: str
+    before: float
+    after: float
+    most: str
+    least: str
+    """The nodes at the ends before the plan."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
-    moves: tuple[Move, ...]
-    refusals: tuple[Refusal, ...]
-    summary: str
-    """Why the strategy acted or rested, in one sentence with numbers."""
+    moves: tuple[Move, ...] = ()
+    """In the order in which each of them fits."""
+    refusals: tuple[Refusal, ...] = ()
+    reports: tuple[Report, ...] = ()
+    """Of every strategy that is enabled, in the order in which they decided."""
+    nodes: tuple[NodeLoad, ...] = ()
+    imbalances: tuple[Imbalance, ...] = ()
+    word: str = "requests"
+    """What the loads are of: `requests` or `usage`."""
+    notes: tuple[str, ...] = ()
+    """What a reader should know beside the moves: what was not seen, maintenance that nobody
+    does, pods that fit nowhere.
+    """
+    steps: int = 0
+    """What a long search took: with the same number as its budget it gives the same plan again."""
+    seed: int = 0
+
+    @property
+    def summary(self) -> str:
+        return "; ".join(f"{each.strategy}: {each.summary}" for each in self.reports)

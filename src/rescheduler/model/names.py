@@ -16,6 +16,9 @@ ORIGINAL_POD_NAME = PREFIX + "original-pod-name"
 # On a pod that its owner wants left alone.
 RESCHEDULING = PREFIX + "rescheduling"
 
+# On a node that is to be emptied.
+MAINTENANCE = PREFIX + "maintenance"
+
 # On an original while its copy takes over: the deletion cost that its user had set.
 PREVIOUS_DELETION_COST = PREFIX + "previous-deletion-cost"
 
@@ -33,6 +36,15 @@ SCALE_DOWN_DISABLED = "cluster-autoscaler.kubernetes.io/scale-down-disabled"
 DO_NOT_DISRUPT = "karpenter.sh/do-not-disrupt"
 NODE_COST = "rescheduler.io/node-cost"
 REVISION = "deployment.kubernetes.io/revision"
+GROUPS = (
+    "scheduling.x-k8s.io/pod-group",
+    "pod-group.scheduling.sigs.k8s.io",
+    "pod-group.scheduling.sigs.k8s.io/name",
+    "kueue.x-k8s.io/pod-group-name",
+)
+"""Labels by which the coscheduling plugin (three names since it began) and Kueue tell which pods
+belong together.
+"""
 
 READ_ON_PODS = frozenset(
     {

@@ -31,3 +31,8 @@ def labels(raw: Object) -> Mapping[str, str]:
 
 def annotations(raw: Object) -> Mapping[str, str]:
     return raw["metadata"].get("annotations") or {}
+
+
+def spec(raw: Object) -> Object:
+    """What is empty was left out when the object was read."""
+    return raw.get("spec") or {}

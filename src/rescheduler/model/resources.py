@@ -30,6 +30,8 @@ of a capped size fits nowhere."""
 _HUGE_PAGES = "hugepages-"
 _NATIVE = "kubernetes.io/"
 _QUOTA_PREFIX = "requests."
+_KIBI = 1024
+_BINARY_UNITS = ("", "Ki", "Mi", "Gi", "Ti", "Pi")
 
 
 def read(amounts: Mapping[str, Any] | None) -> Resources:
@@ -60,6 +62,18 @@ def largest(amounts: Iterable[Resources]) -> Resources:
         for name, amount in each.items():
             most[name] = max(most.get(name, 0), amount)
     return most
+
+
+def in_words(name: str, amount: float) -> str:
+    """As a person would write it: `1500m` and `2` of cpu, `1.5Gi` of what is counted in bytes."""
+    if name == CPU:
+        return f"{amount:.0f}m" if amount % 1000 else f"{amount / 1000:.0f}"
+    if name not in (MEMORY, EPHEMERAL_STORAGE) and not name.startswith(_HUGE_PAGES):
+        return f"{amount:.0f}"
+    power = 0
+    while amount >= _KIBI and power < len(_BINARY_UNITS) - 1:
+        amount, power = amount / _KIBI, power + 1
+    return f"{amount:.1f}".removesuffix(".0") + _BINARY_UNITS[power]
 
 
 def of_pod(spec: Mapping[str, Any], status: Mapping[str, Any] | None = None) -> Resources:

@@ -6,8 +6,8 @@ from functools import cached_property
 
 import numpy as np
 
-from rescheduler.model import daemons, objects, resources, workloads
-from rescheduler.model.cluster import Node, Pod, Workload
+from rescheduler.model import daemons, resources
+from rescheduler.model.cluster import Node, Pod
 from rescheduler.model.columns import (
     NONE,
     PHASES,
@@ -38,6 +38,18 @@ class Gap:
     """In words, with the time since when."""
     forbidden: bool = False
     """We have no permission to look: waiting does not help."""
+    left_out: bool = False
+    """Nobody looked: the file given has none of it. Taken as if there were none, and told."""
+
+
+def grouped(rows: Numbers, by: Numbers, size: int) -> tuple[Numbers, Numbers]:
+    """Rows in the order of their numbers in `by`, and where those of each number begin."""
+    # Numbers of 16 bits are sorted by radix, several times faster.
+    keys = by.astype(np.uint16) if size <= np.iinfo(np.uint16).max else by
+    order = np.argsort(keys, kind="stable")
+    starts = np.zeros(size + 1, np.int32)
+    np.cumsum(np.bincount(by, minlength=size), out=starts[1:])
+    return rows[order], starts
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -133,10 +145,15 @@ class Snapshot:
     def _by_node(self) -> tuple[Numbers, Numbers]:
         """Rows in order of their node, and where each node's begin."""
         bound = self.rows[self.node_of_pod[self.rows] != NONE]
-        ordered = bound[np.argsort(self.node_of_pod[bound], kind="stable")]
-        borders = np.arange(len(self.nodes) + 1)
-        starts = np.searchsorted(self.node_of_pod[ordered], borders).astype(np.int32)
-        return ordered, starts
+        return grouped(bound, self.node_of_pod[bound], len(self.nodes))
+
+    @cached_property
+    def _by_class(self) -> tuple[Numbers, Numbers]:
+        return grouped(self.rows, self.pods.pod_class[self.rows], len(self.classes))
+
+    def rows_of_class(self, pod_class: int) -> Numbers:
+        ordered, starts = self._by_class
+        return ordered[starts[pod_class] : starts[pod_class + 1]]
 
     def rows_on(self, node: str) -> Numbers:
         ordered, starts = self._by_node
@@ -182,19 +199,6 @@ class Snapshot:
             leaving=terminating or bool(flags & Flag.LEAVING),
         )
 
-    @cached_property
-    def keepers_away(self) -> tuple[Pod, ...]:
-        """Pods with an anti-affinity, which works on whoever comes near them."""
-        return self.pods_of(self.rows_whose_spec_has("podAntiAffinity"))
-
-    def rows_whose_spec_has(self, key: str) -> Numbers:
-        """Rows of pods whose specification has this key somewhere: few, for the rarer rules."""
-        quoted = f'"{key}":'.encode()
-        templates = [each is not None and quoted in each.spec_json for each in self.templates]
-        classes = [each is not None and templates[each.template] for each in self.classes]
-        found: Numbers = self.rows[np.array(classes, bool)[self.pods.pod_class[self.rows]]]
-        return found
-
     def class_of(self, row: int) -> PodClass:
         found: PodClass | None = self.classes[self.pods.pod_class[row]]
         if found is None:
@@ -234,7 +238,7 @@ class Snapshot:
     def staying(self) -> Amounts:
         """The same without pods that are on their way out: what balance is judged by."""
         leaving = self.pods.flags[self.rows] & (Flag.TERMINATING | Flag.LEAVING) != 0
-        return self._sum(self.rows[~leaving])
+        return self.requested - self._sum(self.rows[leaving])
 
     @cached_property
     def promised(self) -> Amounts:
@@ -260,6 +264,8 @@ class Snapshot:
         }
         sets = self.objects.get("daemonsets", {}).values()
         at_work = [daemons.read(each, overheads) for each in sets if daemons.is_at_work(each)]
+        if not at_work:
+            return {}
         uids = {each.uid for each in at_work}
         owners = {
             number: owner.uid
@@ -289,21 +295,3 @@ class Snapshot:
 
     def find(self, resource: str, namespace: str, name: str) -> Object | None:
         return self.objects.get(resource, {}).get((namespace, name))
-
-    def workload_of(self, pod: Pod) -> Workload | None:
-        """The ReplicaSet that the pod belongs to, if it is there."""
-        if pod.owner is None or pod.owner.kind != "ReplicaSet":
-            return None
-        replica_set = self.find("replicasets", pod.namespace, pod.owner.name)
-        if replica_set is None or replica_set["metadata"]["uid"] != pod.owner.uid:
-            return None
-        return workloads.of_replica_set(replica_set, self._deployment_of(replica_set))
-
-    def _deployment_of(self, replica_set: Object) -> Object | None:
-        owner = objects.controller(replica_set)
-        if owner is None or owner["kind"] != "Deployment":
-            return None
-        namespace = replica_set["metadata"]["namespace"]
-        deployment = self.find("deployments", namespace, owner["name"])
-        same = deployment is not None and deployment["metadata"]["uid"] == owner["uid"]
-        return deployment if same else None

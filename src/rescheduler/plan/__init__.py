@@ -4,16 +4,11 @@ In: an immutable snapshot and the configuration. Out: moves and refusals, each w
 Pure: no I/O, no clock, no logging. What does not belong here: how a pod is moved.
 """
 
-from rescheduler.plan.balancing import STRATEGY, plan
+from rescheduler.plan.desk import Desk, Search
+from rescheduler.plan.fitting import Memory
+from rescheduler.plan.planning import needs, plan, plan_at
+from rescheduler.plan.strategies import BY_NAME
 
-STRATEGIES = (STRATEGY,)
-"""Those that are there; the configuration may name more."""
+STRATEGIES = tuple(BY_NAME)
 
-NEEDS = {
-    STRATEGY: frozenset(
-        {"nodes", "pods", "replicasets", "deployments", "daemonsets", "runtimeclasses"}
-    ),
-}
-"""By strategy: the resources without which it cannot judge, and rests."""
-
-__all__ = ["NEEDS", "STRATEGIES", "plan"]
+__all__ = ["STRATEGIES", "Desk", "Memory", "Search", "needs", "plan", "plan_at"]

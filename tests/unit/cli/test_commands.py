@@ -43,7 +43,7 @@ def test_version(rescheduler: Command) -> None:
 def test_without_a_command_it_says_which_there_are(rescheduler: Command) -> None:
     ended = rescheduler()
     assert ended.code == 2
-    for command in ("run", "snapshot", "validate", "version"):
+    for command in ("explain", "plan", "run", "snapshot", "validate", "version"):
         assert command in ended.out + ended.err
 
 

@@ -10,17 +10,13 @@ from typing import Any
 import pytest
 
 from rescheduler.cli import figures, tables
+from rescheduler.cli.layout import Page
 from rescheduler.observe.files import load, to_objects
+from tests.unit.cli.clusters import listed
 from tests.unit.cli.running import Command
 from tests.unit.observe.state.server import Object, node, owned, pod
 
 NODE_METRICS = {"apiVersion": "metrics.k8s.io/v1beta1", "kind": "NodeMetrics"}
-
-
-def listed(nodes: list[Object], pods: list[Object], *more: Object) -> str:
-    items = [{"apiVersion": "v1", "kind": "Node", **each} for each in nodes]
-    items += [{"apiVersion": "v1", "kind": "Pod", **each} for each in pods]
-    return json.dumps({"apiVersion": "v1", "kind": "List", "items": [*items, *more]}, indent=4)
 
 
 def elsewhere(name: str, **what: Any) -> Object:  # noqa: ANN401
@@ -169,11 +165,11 @@ def test_on_a_terminal_everything_fits(tmp_path: Path) -> None:
     path = tmp_path / "cluster.json"
     path.write_text(listed([node(name) for name in names], [pod("web", names[0])]))
     figures_ = figures.of(load(str(path)).snapshot)
-    lines = tables.as_text(figures_, 60).splitlines()
+    lines = tables.as_text(figures_, Page(width=60)).splitlines()
     assert max(map(len, lines)) <= 60
     assert len({line.split()[0] for line in lines[1:4]}) == 3
     # For other programs names stay whole, and what is told stays in one line.
-    whole = tables.as_text(figures_).splitlines()
+    whole = tables.as_text(figures_, Page()).splitlines()
     assert [line.split()[0] for line in whole[1:4]] == names
     assert len(whole) < len(lines)
 

@@ -365,6 +365,25 @@ def test_amounts_are_read_with_cpu_in_thousandths() -> None:
     assert resources.read(amounts) == expected
 
 
+@pytest.mark.parametrize(
+    ("name", "amount", "words"),
+    [
+        ("cpu", 0, "0"),
+        ("cpu", 2000, "2"),
+        ("cpu", 1500, "1500m"),
+        ("memory", 512, "512"),
+        ("memory", 2**30, "1Gi"),
+        ("memory", 3 * 2**29, "1.5Gi"),
+        ("ephemeral-storage", 5 * 2**20, "5Mi"),
+        ("hugepages-2Mi", 2**21, "2Mi"),
+        ("pods", 110, "110"),
+        ("example.com/gpu", 8, "8"),
+    ],
+)
+def test_amounts_are_written_as_people_do(name: str, amount: int, words: str) -> None:
+    assert resources.in_words(name, amount) == words
+
+
 def test_no_amounts_are_none() -> None:
     assert resources.read(None) == {}
 

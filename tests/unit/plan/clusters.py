@@ -18,6 +18,7 @@ def snapshot(
     *,
     replica_sets: Iterable[Object] | None = None,
     deployments: Iterable[Object] = (),
+    others: Mapping[Resource, Iterable[Object]] | None = None,
 ) -> Snapshot:
     """Every ReplicaSet that a pod belongs to is there and at rest, unless others are given."""
     pods = list(pods)
@@ -29,6 +30,8 @@ def snapshot(
     _take(state, PODS, map(_pod, pods))
     _take(state, REPLICA_SETS, replica_sets)
     _take(state, DEPLOYMENTS, deployments)
+    for resource, raws in (others or {}).items():
+        _take(state, resource, raws)
     return state.snapshot()
 
 
@@ -48,7 +51,11 @@ def replica_set(namespace: str, owner: Owner, *, ready: int = 1, **metadata: Any
 
 def _node(node: Node) -> Object:
     return {
-        "metadata": {"name": node.name, "labels": node.labels},
+        "metadata": {
+            "name": node.name,
+            "labels": node.labels,
+            "annotations": dict(node.annotations),
+        },
         "spec": {"taints": node.taints, "unschedulable": node.unschedulable},
         "status": {
             "allocatable": _quantities(node.allocatable),

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from rescheduler.model import names
 from rescheduler.model.cluster import Node, Pod
-from rescheduler.model.snapshot import Snapshot
-from rescheduler.plan.fitting import why_it_does_not_fit, why_not_a_target
+from rescheduler.plan.fitting import Placement
+from rescheduler.plan.fitting.nodes import why_no_target
 from tests.unit.plan.clusters import snapshot
 
 NODE = Node(
@@ -39,17 +39,27 @@ POD = Pod(
 )
 
 
+SOURCE = replace(NODE, name="a", labels={}, allocatable={"cpu": 10**6, "memory": 10**6, "pods": 99})
+
+
 def fits(spec: dict[str, Any], node: Node = NODE) -> bool:
-    return why_it_does_not_fit(replace(POD, spec=spec), node, holding(node, ())) == ""
+    return why_it_does_not_fit(replace(POD, spec=spec), node) == ""
 
 
-def holding(node: Node, present: Iterable[Pod]) -> Snapshot:
-    """These pods on the node, each one by itself."""
-    pods = [
-        replace(pod, node=node.name, name=f"there-{number}", uid=f"uid-{number}")
-        for number, pod in enumerate(present)
+def why_it_does_not_fit(pod: Pod, node: Node, present: Iterable[Pod] = ()) -> str:
+    """With these on the node, each one by itself. All three answers must agree."""
+    there = [
+        replace(each, node=node.name, name=f"there-{number}", uid=f"uid-{number}")
+        for number, each in enumerate(present)
     ]
-    return snapshot([node], pods)
+    taken = snapshot([SOURCE, node], [pod, *there])
+    placement = Placement(taken)
+    row = list(taken.pods.names).index(pod.full_name)
+    number = taken.node_numbers[node.name]
+    reasons = placement.why_not(row, number)
+    assert placement.fits(row, number) is (not reasons)
+    assert placement.targets(row)[number] == (not reasons)
+    return "; ".join(reasons)
 
 
 # ---------------------------------------------------------------------- the node alone
@@ -69,7 +79,7 @@ def holding(node: Node, present: Iterable[Pod]) -> Snapshot:
     ],
 )
 def test_a_node_as_a_target(node: Node, reason: str) -> None:
-    found = why_not_a_target(node)
+    found = why_no_target(node)
     assert found.startswith(reason)
     assert bool(found) == bool(reason)
 
@@ -126,9 +136,8 @@ def test_an_empty_value_equals_a_missing_one() -> None:
 def test_every_taint_must_be_tolerated() -> None:
     node = replace(NODE, taints=(TAINT, {**TAINT, "key": "other"}))
     pod = replace(POD, spec={"tolerations": [{"key": "team", "operator": "Exists"}]})
-    assert (
-        why_it_does_not_fit(pod, node, holding(node, ())) == "it does not tolerate the taint other"
-    )
+    reason = "it does not tolerate the taint other=a:NoSchedule"
+    assert why_it_does_not_fit(pod, node) == reason
 
 
 # ---------------------------------------------------------------------- labels of the node
@@ -215,31 +224,29 @@ def _taking(**changes: Any) -> Pod:  # noqa: ANN401
     ("requests", "present", "reason"),
     [
         ({"cpu": 1000, "memory": 1000, "pods": 1}, [], ""),
-        ({"cpu": 1001}, [], "cpu: 1001 asked, 1000 free"),
-        ({"cpu": 901}, [_taking()], "cpu: 901 asked, 900 free"),
+        ({"cpu": 1001}, [], "not enough cpu: 1001m asked, 1 free"),
+        ({"cpu": 901}, [_taking()], "not enough cpu: 901m asked, 900m free"),
         ({"cpu": 900}, [_taking()], ""),
         ({"pods": 1}, [_taking(), _taking()], ""),
-        ({"pods": 1}, [_taking()] * 3, "pods: 1 asked, 0 free"),
+        ({"pods": 1}, [_taking()] * 3, "not enough pods: 1 asked, 0 free"),
         ({"example.com/gpu": 1}, [], ""),
-        ({"example.com/gpu": 2}, [], "example.com/gpu: 2 asked, 1 free"),
-        ({"example.com/fpga": 1}, [], "example.com/fpga: 1 asked, 0 free"),
-        ({"cpu": 901}, [_taking(terminating=True)], "cpu: 901 asked, 900 free"),
+        ({"example.com/gpu": 2}, [], "not enough example.com/gpu: 2 asked, 1 free"),
+        ({"example.com/fpga": 1}, [], "not enough example.com/fpga: no node has any"),
+        ({"cpu": 901}, [_taking(terminating=True)], "not enough cpu: 901m asked, 900m free"),
         ({"cpu": 1000}, [_taking(phase="Succeeded"), _taking(phase="Failed")], ""),
         ({"cpu": 0}, [_taking(requests={"cpu": 5000})], ""),
-        ({"cpu": 1}, [_taking(requests={"cpu": 5000})], "cpu: 1 asked, -4000 free"),
+        ({"cpu": 1}, [_taking(requests={"cpu": 5000})], "not enough cpu: 1m asked, 0 free"),
     ],
 )
 def test_room(requests: dict[str, int], present: list[Pod], reason: str) -> None:
-    assert (
-        why_it_does_not_fit(replace(POD, requests=requests), NODE, holding(NODE, present)) == reason
-    )
+    assert why_it_does_not_fit(replace(POD, requests=requests), NODE, present) == reason
 
 
 @given(st.integers(0, 1200), st.lists(st.integers(0, 400), max_size=2))
 def test_it_fits_exactly_when_the_sum_does(asked: int, taken: list[int]) -> None:
     present = [_taking(requests={"cpu": each, "pods": 1}) for each in taken]
     pod = replace(POD, requests={"cpu": asked})
-    reason = why_it_does_not_fit(pod, NODE, holding(NODE, present))
+    reason = why_it_does_not_fit(pod, NODE, present)
     assert (reason == "") == (asked == 0 or asked + sum(taken) <= 1000)
 
 
@@ -268,17 +275,24 @@ def _anti_affinity(**term: Any) -> dict[str, Any]:  # noqa: ANN401
 def test_the_anti_affinity_of_others(term: dict[str, Any], *, kept_away: bool) -> None:
     pod = replace(POD, labels={"app": "web"})
     neighbour = replace(POD, spec=_anti_affinity(**term))
-    reason = why_it_does_not_fit(pod, NODE, holding(NODE, [neighbour]))
+    reason = why_it_does_not_fit(pod, NODE, [neighbour])
     assert ("keeps it away" in reason) is kept_away
 
 
 @pytest.mark.parametrize(
-    ("priority", "policy", "could"),
-    [(0, None, False), (1, None, True), (1, "Never", False), (-1, None, False)],
+    ("priority", "policy", "asked", "could"),
+    [
+        (0, None, 600, False),
+        (1, None, 600, True),
+        (1, None, 450, False),
+        (1, "Never", 600, False),
+        (-1, None, 600, False),
+    ],
 )
-def test_who_could_push_out_another_stays(
-    priority: int, policy: str | None, *, could: bool
+def test_who_could_push_out_another_needs_its_room_twice(
+    priority: int, policy: str | None, asked: int, *, could: bool
 ) -> None:
-    pod = replace(POD, priority=priority, spec={"preemptionPolicy": policy})
-    reason = why_it_does_not_fit(pod, NODE, holding(NODE, [POD]))
+    requests = {"cpu": asked, "memory": 1, "pods": 1}
+    pod = replace(POD, priority=priority, requests=requests, spec={"preemptionPolicy": policy})
+    reason = why_it_does_not_fit(pod, NODE, [POD])
     assert ("could push out" in reason) is could

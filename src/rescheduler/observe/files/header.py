@@ -16,10 +16,11 @@ class Format(msgspec.Struct):
     """Of the program that wrote it."""
 
 
-class SavedGap(msgspec.Struct, omit_defaults=True):
+class SavedGap(msgspec.Struct, omit_defaults=True, rename="camel"):
     source: str
     reason: str
     forbidden: bool = False
+    left_out: bool = False
 
 
 class Header(Format, omit_defaults=True, rename="camel"):

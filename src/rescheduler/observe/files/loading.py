@@ -13,7 +13,7 @@ from rescheduler.config.usage import METRICS_SERVER
 from rescheduler.model.snapshot import Gap, Snapshot
 from rescheduler.observe import sources
 from rescheduler.observe.files import reading
-from rescheduler.observe.files.errors import UnusableFile
+from rescheduler.observe.files.errors import UnusableFile, UnusableFiles
 from rescheduler.observe.files.header import FORMAT, Format, Header
 from rescheduler.observe.files.kinds import BY_KIND
 from rescheduler.observe.files.reading import Document
@@ -39,7 +39,7 @@ def load(*names: str) -> Loaded:
     Raises UnusableFile. An object that cannot be read is no reason: it is told in the snapshot.
     """
     state, metrics = ClusterState(), Metrics()
-    files = [_load_one(name, state, metrics) for name in names]
+    files = _load_all(names, state, metrics)
     for each in {resource for file in files for resource in file.sources()}:
         state.take(each, Batch(complete=True))
     snapshot = state.snapshot()
@@ -110,6 +110,18 @@ class _Named(msgspec.Struct):
 
 _decode_item: Final = msgspec.json.Decoder(_Item).decode
 _decode_name: Final = msgspec.json.Decoder(_Named).decode
+
+
+def _load_all(names: Iterable[str], state: ClusterState, metrics: Metrics) -> list[_File]:
+    files, problems = [], []
+    for name in names:
+        try:
+            files.append(_load_one(name, state, metrics))
+        except UnusableFile as problem:
+            problems.append(problem)
+    if problems:
+        raise problems[0] if len(problems) == 1 else UnusableFiles(problems)
+    return files
 
 
 def _load_one(name: str, state: ClusterState, metrics: Metrics) -> _File:
@@ -239,7 +251,12 @@ def _name(raw: bytes | msgspec.Raw) -> str:
 
 def _gaps(files: Sequence[_File]) -> Iterable[Gap]:
     told = {
-        each.source: Gap(source=each.source, reason=each.reason, forbidden=each.forbidden)
+        each.source: Gap(
+            source=each.source,
+            reason=each.reason,
+            forbidden=each.forbidden,
+            left_out=each.left_out,
+        )
         for file in files
         if file.header
         for each in file.header.gaps
@@ -252,7 +269,7 @@ def _gaps(files: Sequence[_File]) -> Iterable[Gap]:
             yield told[name]
         # Most clusters have no migrations, and kubectl no way to say so.
         elif resource not in seen and resource != POD_MIGRATIONS:
-            yield Gap(source=name, reason=f"{what} no {name}")
+            yield Gap(source=name, reason=f"{what} no {name}", left_out=True)
 
 
 def _usage_source(files: Sequence[_File]) -> str:

@@ -55,7 +55,12 @@ def _header(snapshot: Snapshot, taken_at: str) -> Header:
         taken_at=taken_at,
         sources=sorted(seen),
         gaps=[
-            SavedGap(source=gap.source, reason=gap.reason, forbidden=gap.forbidden)
+            SavedGap(
+                source=gap.source,
+                reason=gap.reason,
+                forbidden=gap.forbidden,
+                left_out=gap.left_out,
+            )
             for gap in snapshot.gaps
         ],
         unreadable=list(snapshot.unreadable),

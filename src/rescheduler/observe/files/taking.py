@@ -1,5 +1,7 @@
 """Everything that can be seen of a live cluster, once: what is saved, and what is shown."""
 
+from dataclasses import replace
+
 from rescheduler.clock import Clock
 from rescheduler.config import UsageSettings
 from rescheduler.errors import ReschedulerError
@@ -15,9 +17,9 @@ class Unseen(ReschedulerError):
     """Without nodes and pods there is nothing to be told of a cluster."""
 
 
-async def take(kube: KubeApi, clock: Clock) -> Loaded:
+async def take(kube: KubeApi, clock: Clock, usage: UsageSettings | None = None) -> Loaded:
     # One sample has to do, for nobody waits for a row of them.
-    settings = UsageSettings(debounce=1)
+    settings = replace(usage or UsageSettings(), debounce=1)
     async with observing(kube, clock, sources.BY_NAME, settings) as observer:
         await observer.settled()
         await observer.measure()

@@ -51,15 +51,18 @@ class NodeTable:
     def put(self, raw: Object) -> str:
         """What is odd about it; empty: nothing."""
         node = read(raw)
-        known = self._slots.find(node.name)
-        if known is None or known >= len(self._nodes.value) or self._nodes.value[known] is None:
+        slot = self._slots.find(node.name)
+        before = (
+            self._nodes.value[slot] if slot is not None and slot < len(self._nodes.value) else None
+        )
+        if slot is None or before is None:
             slot = self.use_slot(node.name)  # the node's own use of it, as long as it lives
-        else:
-            slot = known
-        nodes = self._nodes.own()
-        nodes.extend([None] * (slot + 1 - len(nodes)))
-        nodes[slot] = node
-        self._allocatable.write(slot, node.allocatable)
+        if node != before:
+            # Most news of a node is its heartbeat: who kept something about it may go on.
+            nodes = self._nodes.own()
+            nodes.extend([None] * (slot + 1 - len(nodes)))
+            nodes[slot] = node
+            self._allocatable.write(slot, node.allocatable)
         if self._unheard is not None:
             self._unheard.discard(node.name)
         missing = [name for name in _NEEDED if not node.allocatable.get(name)]

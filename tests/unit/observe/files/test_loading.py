@@ -250,6 +250,7 @@ def test_kinds_that_are_not_in_the_file_are_gaps(folder: Folder) -> None:
     assert gaps["pods"] == "the file has no pods"
     # Hardly any cluster has migrations, and kubectl fails where it has not.
     assert set(gaps) == set(sources.BY_NAME) - {"nodes", "podmigrations"}
+    assert all(gap.left_out for gap in folder.load(listed(A_NODE)).snapshot.gaps)
 
 
 def test_pods_of_one_namespace_only_are_suspicious(folder: Folder) -> None:
@@ -343,6 +344,17 @@ def test_no_node_at_all(folder: Folder, how: Json) -> None:
     assert problem.startswith("there is no node in it; ask kubectl for ")
     assert "kubectl get nodes,pods,namespaces,replicasets," in problem
     assert problem.endswith("-A -o json")
+
+
+def test_of_several_files_every_problem_is_told(folder: Folder) -> None:
+    folder.load(listed(A_NODE))
+    empty = folder.path.with_name("empty.json")
+    empty.write_bytes(b"")
+    with pytest.raises(UnusableFile) as raised:
+        load(str(folder.path), str(empty), "/nowhere/pods.json")
+    first, second = str(raised.value).splitlines()
+    assert first.startswith(f"{empty}: it is empty")
+    assert second.startswith("/nowhere/pods.json: there is no such file")
 
 
 def test_a_file_of_a_later_format(folder: Folder) -> None:

@@ -94,6 +94,15 @@ def test_what_nobody_looked_at_is_a_gap_and_what_there_is_none_of_is_not(
     assert not gaps.keys() & {"nodes", "pods", "replicasets"}
 
 
+def test_a_gap_stays_what_it_was(tmp_path: Path, snapshot: Snapshot) -> None:
+    path = tmp_path / "cluster.json"
+    forbidden = Gap(source="services", reason="we may not", forbidden=True)
+    late = Gap(source="jobs", reason="not listed yet")
+    left_out = Gap(source="csinodes", reason="the file has no csinodes", left_out=True)
+    save(str(path), replace(snapshot, gaps=(forbidden, late, left_out)))
+    assert {forbidden, late, left_out} <= set(load(str(path)).snapshot.gaps)
+
+
 def test_saving_what_was_loaded_gives_the_same_file(tmp_path: Path, snapshot: Snapshot) -> None:
     first, second = tmp_path / "first.json.gz", tmp_path / "second.json.gz"
     save(str(first), snapshot, taken_at=NOON)

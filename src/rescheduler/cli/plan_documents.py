@@ -1,0 +1,156 @@
+"""A plan, and what is explained of a pod, as documents for machines. Pure.
+
+The same plan gives the same bytes.
+"""
+
+import math
+import re
+from collections.abc import Iterable, Mapping
+from typing import Any, Final
+
+import msgspec
+
+from rescheduler.model.moves import Imbalance, Move, NodeLoad, Plan, Refusal, Report
+from rescheduler.plan.explaining import Explanation
+
+Document = dict[str, Any]
+
+_API_VERSION: Final = "rescheduler.io/v1alpha1"
+_DECIMALS: Final = 3
+_NOT_PLAIN: Final = re.compile(r"[^\n -~]")
+_FIRST_OF_TWO: Final = 0x10000
+"""From this character on, JSON writes two numbers."""
+_WIDEST: Final = 2**31 - 1
+"""Of a line of YAML: strings stay whole."""
+
+
+def of_plan(plan: Plan) -> Document:
+    return {
+        "apiVersion": _API_VERSION,
+        "kind": "Plan",
+        "moves": [*map(_move, plan.moves)],
+        "strategies": [*map(_report, plan.reports)],
+        "imbalance": {each.resource: _imbalance(each) for each in plan.imbalances},
+        "loads": plan.word,
+        "nodes": [*map(_node, plan.nodes)],
+        "refusals": [*_grouped(plan.refusals)],
+        "notes": list(plan.notes),
+        "steps": plan.steps,
+        "seed": plan.seed,
+    }
+
+
+def of_explanation(explained: Explanation) -> Document:
+    pod = explained.pod
+    return {
+        "apiVersion": _API_VERSION,
+        "kind": "Explanation",
+        "pod": {"namespace": pod.namespace, "name": pod.name, "uid": pod.uid},
+        "node": pod.node or None,
+        "owner": {"kind": pod.owner.kind, "name": pod.owner.name} if pod.owner else None,
+        "priority": pod.priority,
+        "requests": dict(sorted(pod.requests.items())),
+        "usage": {name: _number(each) for name, each in sorted(explained.usage.items())},
+        "mayMove": not explained.stays,
+        "stays": list(explained.stays),
+        "mayMoveWhenAsked": not explained.stays_when_asked,
+        "staysWhenAsked": list(explained.stays_when_asked),
+        "way": str(explained.way),
+        "group": list(explained.group),
+        "nodes": [
+            {"name": each.node, "fits": not each.reasons, "reasons": list(each.reasons)}
+            for each in explained.verdicts
+        ],
+        "move": _move(explained.move) if explained.move else None,
+        "refusals": list(explained.refusals),
+        "strategies": [*map(_report, explained.reports)],
+    }
+
+
+def _move(move: Move) -> Document:
+    return {
+        "pod": {"namespace": move.namespace, "name": move.pod, "uid": move.uid},
+        "from": move.source,
+        "to": move.target,
+        "strategy": move.strategy,
+        "reason": move.reason,
+        "way": str(move.way),
+        "wave": move.wave,
+        "asked": move.asked,
+        **({"group": move.group} if move.group else {}),
+    }
+
+
+def _report(report: Report) -> Document:
+    return {
+        "name": report.strategy,
+        "acted": report.acted,
+        "summary": report.summary,
+        "figures": _numbers(report.figures),
+    }
+
+
+def _imbalance(found: Imbalance) -> Document:
+    return {
+        "before": _number(found.before),
+        "after": _number(found.after),
+        "most": found.most,
+        "least": found.least,
+    }
+
+
+def _node(node: NodeLoad) -> Document:
+    return {
+        "name": node.node,
+        "eligible": node.eligible,
+        "before": {**_numbers(node.before), "pods": node.pods_before},
+        "after": {**_numbers(node.after), "pods": node.pods_after},
+    }
+
+
+def _grouped(refusals: Iterable[Refusal]) -> Iterable[Document]:
+    """By reason, those of the most pods first."""
+    pods: dict[str, list[str]] = {}
+    for each in refusals:
+        for reason in each.reasons:
+            pods.setdefault(reason, []).append(each.full_name)
+    for reason in sorted(pods, key=lambda each: (-len(pods[each]), each)):
+        yield {"reason": reason, "count": len(pods[reason]), "pods": pods[reason]}
+
+
+def _numbers(figures: Mapping[str, float]) -> dict[str, float | None]:
+    return {name: _number(figures[name]) for name in sorted(figures)}
+
+
+def _number(figure: float) -> float | None:
+    """What is not known is neither a number in JSON nor in YAML."""
+    return round(float(figure), _DECIMALS) if math.isfinite(figure) else None
+
+
+# ------------------------------------------------------------------ as text
+
+
+def as_text(document: Document, form: str) -> str:
+    return _as_yaml(document) if form == "yaml" else _as_json(document)
+
+
+def _as_json(document: Document) -> str:
+    text = msgspec.json.format(msgspec.json.encode(document), indent=2).decode()
+    # A terminal may obey characters that JSON allows as they are; they stand in strings only.
+    return _NOT_PLAIN.sub(lambda found: _escaped(found[0]), text) + "\n"
+
+
+def _escaped(character: str) -> str:
+    number = ord(character)
+    if number < _FIRST_OF_TWO:
+        return f"\\u{number:04x}"
+    number -= _FIRST_OF_TWO
+    return f"\\u{0xD800 + (number >> 10):04x}\\u{0xDC00 + (number & 0x3FF):04x}"
+
+
+def _as_yaml(document: Document) -> str:
+    import yaml  # slow to import, and seldom asked for
+
+    # The one in C is many times faster, and writes the same.
+    dumper = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
+    return str(yaml.dump(document, Dumper=dumper, sort_keys=False, width=_WIDEST))

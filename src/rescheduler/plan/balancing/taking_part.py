@@ -1,0 +1,107 @@
+"""Between which nodes load is moved, how far, and which pods go back nowhere."""
+
+from typing import Final
+
+import numpy as np
+
+from rescheduler.model import names
+from rescheduler.model.columns import NONE
+from rescheduler.plan.desk import Desk
+from rescheduler.plan.loads import RESOURCES, Figures, Mask
+
+BY_LOAD: Final = frozenset({"LoadBalancing", "ResourceOptimization"})
+"""Whose moves only load has decided."""
+
+_DAY: Final = 24 * 3600.0
+"""For so long a pod does not go back to where load has driven it from: what is busy by day and idle
+by night would make it commute.
+"""
+_NAMED: Final = 3
+"""Nodes that a sentence names; of more, only their number."""
+
+
+def taking_part(desk: Desk) -> Mask:
+    """By node: it is measured, and may give and take pods. Where nodes are to be emptied for their
+    cost, those that are empty are not filled again.
+    """
+    if "CostOptimization" not in desk.configuration.enabled_strategies:
+        return desk.eligible
+    return desk.eligible & at_work(desk)
+
+
+def at_work(desk: Desk) -> Mask:
+    """By node: it has pods that are not bound to it, as those of DaemonSets and static ones are."""
+    snapshot = desk.snapshot
+    of_daemons = np.array(
+        [owner is not None and owner.kind == "DaemonSet" for owner in snapshot.owners], np.bool_
+    )
+    places = desk.placement.place
+    rows = snapshot.rows[places[snapshot.rows] != NONE]
+    owners = snapshot.pods.owner[rows]
+    bound = np.zeros(len(rows), np.bool_)
+    bound[owners != NONE] = of_daemons[owners[owners != NONE]]
+    static = [row for row, told in snapshot.pods.annotations.items() if names.MIRROR_POD in told]
+    bound |= np.isin(rows, static)
+    busy: Mask = np.bincount(places[rows[~bound]], minlength=len(desk.nodes)) > 0
+    return busy
+
+
+def why_too_few_are_known(desk: Desk) -> str:
+    """Half of the nodes say nothing about the other half."""
+    open_ = desk.in_scope & desk.placement.nodes_open & ~desk.closed
+    known = int((open_ & desk.loads.known).sum())
+    if 2 * known >= int(open_.sum()):
+        return ""
+    return (
+        f"the {desk.loads.word} of {known} of {int(open_.sum())} nodes is known: half of them are "
+        f"needed{unknown_words(desk)}"
+    )
+
+
+def unknown_words(desk: Desk) -> str:
+    """To go on a sentence with; empty where all is known."""
+    unknown = [number for number in sorted(desk.loads.unknown) if desk.in_scope[number]]
+    if not unknown:
+        return ""
+    named = "; ".join(
+        f"the {desk.loads.word} of {desk.nodes[number].name} is unknown: "
+        f"{desk.loads.unknown[number]}"
+        for number in unknown[:_NAMED]
+    )
+    more = len(unknown) - _NAMED
+    return f"; {named}" + (f"; and that of {more} more nodes" if more > 0 else "")
+
+
+def thresholds(desk: Desk) -> Figures:
+    configuration = desk.configuration
+    by_name = {
+        "cpu": configuration.cpu_threshold_percent,
+        "memory": configuration.memory_threshold_percent,
+    }
+    return np.array([by_name[name] for name in RESOURCES])
+
+
+def ceiling(desk: Desk) -> Figures:
+    """The load to which a target may be lifted: a margin below the threshold from which on it would
+    be relieved, or noise would set that off.
+    """
+    if "ResourceOptimization" not in desk.configuration.enabled_strategies:
+        return np.full(len(RESOURCES), np.inf)
+    return thresholds(desk) - desk.configuration.stability.margin_points
+
+
+def may_take(desk: Desk, row: int, nodes: Mask) -> Mask:
+    """Of these nodes, those that take the pod, and are not just settling after another move."""
+    targets = desk.targets(row) & nodes & ~desk.movable.history.resting_nodes
+    back = _came_from(desk, row)
+    if back != NONE:
+        targets[back] = False
+    return targets
+
+
+def _came_from(desk: Desk, row: int) -> int:
+    """The node from which load has driven it within a day; NONE: it may go anywhere."""
+    told = desk.snapshot.own_labels_of(row)
+    if told.get(names.MIGRATION_REASON) not in BY_LOAD:
+        return NONE
+    return desk.movable.history.source_within(row, _DAY)

@@ -1,0 +1,106 @@
+"""PodDisruptionBudgets: whether one holds a pod where it is.
+
+A surge asks less of a budget than an eviction does: the copy is healthy before the pod goes, so a
+budget that allows no disruption lets it pass as long as it has all that it wants.
+"""
+
+from collections.abc import Mapping
+from functools import cached_property
+from typing import Final
+
+from rescheduler.model import conditions, selectors
+from rescheduler.model.moves import Way
+from rescheduler.model.objects import Object, spec
+from rescheduler.model.selectors import Selector
+from rescheduler.model.snapshot import Snapshot
+from rescheduler.plan.gaps import why_unknown
+
+SOURCE: Final = "poddisruptionbudgets"
+
+_Pair = tuple[str, str]
+"""Name and value of a label."""
+
+
+class _Budget:
+    def __init__(self, name: str, raw: Object) -> None:
+        self.name = name
+        self.raw = raw
+
+    def matches(self, labels: Mapping[str, str]) -> bool:
+        selector = spec(self.raw).get("selector")
+        if selector and not selector.get("matchExpressions"):
+            # As most are: to parse it would take longer than all the rest.
+            asked = selector.get("matchLabels") or {}
+            return all(labels.get(key) == value for key, value in asked.items())
+        return self._selector.matches(labels)
+
+    @cached_property
+    def _selector(self) -> Selector:
+        try:
+            return selectors.from_object(spec(self.raw).get("selector"))
+        except selectors.InvalidSelectorError:
+            return selectors.NOTHING  # as the server has it when it is asked to evict
+
+
+class Budgets:
+    def __init__(self, snapshot: Snapshot) -> None:
+        self._snapshot = snapshot
+
+    def why_held(self, namespace: str, labels: Mapping[str, str], way: Way) -> tuple[str, ...]:
+        if self._unknown:
+            return (f"its PodDisruptionBudgets are not known: {self._unknown}",)
+        found = self._matching(namespace, labels)
+        if len(found) > 1:
+            names = ", ".join(each.name for each in found)
+            return (f"no eviction passes more than one PodDisruptionBudget: {names}",)
+        if found and (problem := _problem(found[0].raw, way)):
+            return (f"its PodDisruptionBudget {found[0].name}: {problem}",)
+        return ()
+
+    @cached_property
+    def _unknown(self) -> str:
+        return why_unknown(self._snapshot, SOURCE)
+
+    def _matching(self, namespace: str, labels: Mapping[str, str]) -> list[_Budget]:
+        """In order of their names."""
+        indexed = self._budgets.get(namespace)
+        if indexed is None:
+            return []
+        found = [
+            each
+            for key in (None, *labels.items())
+            for each in indexed.get(key, ())
+            if each.matches(labels)
+        ]
+        return sorted(found, key=lambda each: each.name)
+
+    @cached_property
+    def _budgets(self) -> Mapping[str, Mapping[_Pair | None, list[_Budget]]]:
+        """By namespace, and by a label that their pods must have: there may be thousands of them,
+        each for one workload. None: of those that ask for no single label.
+        """
+        found: dict[str, dict[_Pair | None, list[_Budget]]] = {}
+        for (namespace, name), raw in self._snapshot.objects.get(SOURCE, {}).items():
+            asked = (spec(raw).get("selector") or {}).get("matchLabels") or {}
+            key = next(iter(asked.items()), None)
+            found.setdefault(namespace, {}).setdefault(key, []).append(_Budget(name, raw))
+        return found
+
+
+def _problem(raw: Object, way: Way) -> str:
+    status = raw.get("status") or {}
+    if status.get("observedGeneration", 0) < raw["metadata"].get("generation", 0):
+        return "it is new or changed, and not counted yet"
+    verdict = conditions.find(raw, "DisruptionAllowed")
+    if verdict is not None and verdict.get("reason") == "SyncFailed":
+        return "its controller cannot count its pods"
+    if status.get("disruptionsAllowed", 0) > 0:
+        return ""
+    healthy, wanted = status.get("currentHealthy", 0), status.get("desiredHealthy", 0)
+    if status.get("expectedPods", 0) <= 0:
+        return "it counts no pods, and so allows no disruption ever"
+    if healthy < wanted:
+        return f"{healthy} of {wanted} healthy, a move needs {wanted}"
+    if way is Way.RESTART:
+        return f"{healthy} of {wanted} healthy, an interruption needs {wanted + 1}"
+    return ""

@@ -1,0 +1,189 @@
+"""What strategies work at: the cluster as it will be when all moves planned so far are done.
+
+They share one desk, one after the other, so that no pod moves twice and no strategy undoes what
+another has just decided.
+"""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+
+from rescheduler.config import Configuration
+from rescheduler.model.cluster import Node
+from rescheduler.model.columns import NONE
+from rescheduler.model.moves import Way
+from rescheduler.model.selectors import EVERYTHING
+from rescheduler.model.snapshot import Snapshot
+from rescheduler.plan.fitting import Memory, Placement
+from rescheduler.plan.groups import Groups
+from rescheduler.plan.loads import Loads, Mask
+from rescheduler.plan.movable import Movable
+
+NO_LIMIT: Final = 2**31
+
+
+def never() -> bool:
+    return False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Search:
+    """How long a strategy that searches may go on, and from where it starts."""
+
+    seed: int = 0
+    steps: int = 200_000
+    """Counted by the search itself: the same number gives the same plan."""
+    stop: Callable[[], bool] = never
+    """Asked between steps: a time limit, from whoever has a clock."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Planned:
+    row: int
+    source: int
+    target: int
+    strategy: str
+    reason: str
+    way: Way
+    asked: bool
+    group: str
+
+
+class Desk:
+    def __init__(
+        self,
+        snapshot: Snapshot,
+        configuration: Configuration,
+        *,
+        search: Search | None = None,
+        memory: Memory | None = None,
+    ) -> None:
+        self.snapshot = snapshot
+        self.configuration = configuration
+        self.search = search or Search()
+        self.placement = Placement(snapshot, memory)
+        self.loads = Loads(snapshot)
+        self.groups = Groups(snapshot, configuration)
+        self.movable = Movable(snapshot, configuration, self.placement)
+        self.strategy = ""
+        """Whose turn it is."""
+        self.steps = 0
+        """Taken so far by searches."""
+        self.moves: list[Planned] = []
+        self.refused: dict[int, dict[str, None]] = {}
+        """By row: reasons, in the order in which they were found."""
+        self.notes: dict[str, None] = {}
+        self._moved: set[int] = set()
+        self.in_scope: Mask = np.ones(len(snapshot.nodes), np.bool_)
+        selector = configuration.scope.node_selector
+        if selector != EVERYTHING:
+            self.in_scope[:] = [selector.matches(node.labels) for node in snapshot.nodes]
+        self.closed: Mask = np.zeros(len(snapshot.nodes), np.bool_)
+        """Nodes that take no more pods in this plan: who emptied them has a reason."""
+
+    # ------------------------------------------------------------------ who and where
+
+    @property
+    def nodes(self) -> tuple[Node, ...]:
+        return self.snapshot.nodes
+
+    @property
+    def eligible(self) -> Mask:
+        """Nodes between which load is balanced: in scope, open, and of known load."""
+        return self.in_scope & self.placement.nodes_open & self.loads.known & ~self.closed
+
+    def way(self, row: int) -> Way:
+        return self.movable.way(row)
+
+    def why_it_stays(self, row: int, *, asked: bool = False) -> tuple[str, ...]:
+        """Every reason why this pod must not move, wherever to; none: it may.
+
+        One of a group stays if any of the group has to.
+        """
+        reasons: list[str] = []
+        for member in self.unit(row):
+            found = list(self.movable.why_it_stays(member, asked=asked))
+            if member in self._moved:
+                found.append("it moves already in this plan")
+            source = self.placement.place[member]
+            if source != NONE and not self.in_scope[source]:
+                found.append("its node is not in scope.nodeSelector")
+            if found and member != row:
+                found = [f"{self.name(member)} of its group stays: {found[0]}"]
+            reasons += found
+        return tuple(reasons)
+
+    def movable_on(self, node: int, *, asked: bool = False) -> list[int]:
+        """Rows that may leave this node, low priority first, then by name; the others are noted
+        as refused.
+        """
+        free = []
+        for row in self.placement.rows_on(node):
+            if reasons := self.why_it_stays(row, asked=asked):
+                self.refuse(row, reasons)
+            else:
+                free.append(row)
+        return sorted(free, key=lambda row: (self.priority(row), self.name(row)))
+
+    def targets(self, row: int) -> Mask:
+        """Nodes that would take this pod now, by every hard rule, and that we may use."""
+        return self.placement.targets(row, self.way(row)) & self.in_scope & ~self.closed
+
+    def unit(self, row: int) -> tuple[int, ...]:
+        """The rows that move together with this one, itself among them."""
+        return self.groups.members(row)
+
+    def name(self, row: int) -> str:
+        return self.snapshot.pods.names[row]
+
+    def priority(self, row: int) -> int:
+        return self.snapshot.template_of(row).priority
+
+    # ------------------------------------------------------------------ deciding
+
+    @property
+    def left(self) -> int:
+        """How many moves that nobody asked for this pass may still take."""
+        limit = self.configuration.max_reschedule_pods
+        if limit == 0:
+            return NO_LIMIT
+        return max(limit - sum(not each.asked for each in self.moves), 0)
+
+    def move(self, row: int, target: int, reason: str, *, asked: bool = False) -> None:
+        """Whoever calls has asked `why_it_stays` and `targets` (or `placement.fits`)."""
+        source = int(self.placement.place[row])
+        planned = Planned(
+            row=row,
+            source=source,
+            target=target,
+            strategy=self.strategy,
+            reason=reason,
+            way=self.way(row),
+            asked=asked,
+            group=self.groups.name(row),
+        )
+        self.placement.move(row, target)
+        self.loads.move(row, source, target)
+        self.moves.append(planned)
+        self._moved.add(row)
+
+    def refuse(self, row: int, reasons: Iterable[str]) -> None:
+        self.refused.setdefault(row, {}).update(dict.fromkeys(reasons))
+
+    def note(self, words: str) -> None:
+        self.notes[words] = None
+
+    # ------------------------------------------------------------------ trying out
+
+    def mark(self) -> int:
+        return len(self.moves)
+
+    def rewind(self, mark: int) -> None:
+        """Takes back every move since."""
+        while len(self.moves) > mark:
+            taken = self.moves.pop()
+            self.placement.move(taken.row, taken.source)
+            self.loads.move(taken.row, taken.target, taken.source)
+            self._moved.discard(taken.row)

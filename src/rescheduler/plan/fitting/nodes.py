@@ -1,0 +1,140 @@
+"""What the rules ask about nodes, one column a question, for all of them at once."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+
+from rescheduler.model import names, resources, taints
+from rescheduler.model.cluster import Node
+from rescheduler.model.columns import NONE, Numbers
+from rescheduler.model.selectors import Operator, Requirement
+from rescheduler.plan.fitting.rules import Where
+
+Mask = npt.NDArray[np.bool_]
+
+# Who writes these is about to take the node away, whatever effect the taint has.
+_REMOVERS: Final = {
+    "ToBeDeletedByClusterAutoscaler": "the cluster autoscaler",
+    "DeletionCandidateOfClusterAutoscaler": "the cluster autoscaler",
+    "karpenter.sh/disrupted": "Karpenter",
+    "karpenter.sh/disruption": "Karpenter",
+    "node.cloudprovider.kubernetes.io/shutdown": "the cloud provider",
+    "node.kubernetes.io/out-of-service": "an operator",
+}
+
+
+def why_no_target(node: Node) -> str:
+    """Rules about the node alone; empty: it may be a target."""
+    if not node.ready:
+        return "it is not Ready"
+    if node.unschedulable:
+        return "it is cordoned"
+    if any(label in node.labels for label in names.CONTROL_PLANE):
+        return "it is a control-plane node"
+    if is_in_maintenance(node):
+        return "it is in maintenance"
+    for taint in node.taints:
+        if remover := _REMOVERS.get(taint.get("key") or ""):
+            return f"{remover} is about to remove it"
+    if not node.allocatable.get(resources.CPU) or not node.allocatable.get(resources.MEMORY):
+        return "it reports no allocatable cpu or memory"
+    return ""
+
+
+def is_in_maintenance(node: Node) -> bool:
+    return node.labels.get(names.MAINTENANCE) == "true"
+
+
+class NodeFacts:
+    """Of one list of nodes; as long as that does not change, it can be kept."""
+
+    def __init__(self, nodes: Sequence[Node]) -> None:
+        self.nodes = tuple(nodes)
+        self.everywhere: Numbers = np.arange(len(self.nodes), dtype=np.int32)
+        self.problems = [why_no_target(node) for node in self.nodes]
+        self.open: Mask = np.array([not problem for problem in self.problems], np.bool_)
+        self._columns: dict[str, tuple[Numbers, list[str]]] = {}
+        self._affinities: dict[bytes, Mask] = {}
+        self._tolerations: dict[bytes, Mask] = {}
+        self._taint_sets, self._taint_set_of = _distinct(
+            [tuple(map(_taint_key, node.taints)) for node in self.nodes]
+        )
+
+    def domains(self, key: str) -> tuple[Numbers, list[str]]:
+        """By node: the number of its value of this label, NONE where it has none; the values."""
+        if key not in self._columns:
+            numbers: dict[str, int] = {}
+            column = np.full(len(self.nodes), NONE, np.int32)
+            for place, node in enumerate(self.nodes):
+                value = node.labels.get(key)
+                if value is not None:
+                    column[place] = numbers.setdefault(value, len(numbers))
+            self._columns[key] = column, list(numbers)
+        return self._columns[key]
+
+    def allowed_by(self, where: Where) -> Mask:
+        if where.key not in self._affinities:
+            required = where.required
+            mask = np.ones(len(self.nodes), np.bool_)
+            for key, value in required.selector.items():
+                mask &= self._where_holds(Requirement(key, Operator.EQUALS, frozenset({value})))
+            if required.terms is not None:
+                any_term = np.zeros(len(self.nodes), np.bool_)
+                for term in required.terms:
+                    one = np.ones(len(self.nodes), np.bool_)
+                    for requirement in term.labels:
+                        one &= self._where_holds(requirement)
+                    for holds in term.fields:
+                        one &= np.array([holds(node.name) for node in self.nodes], np.bool_)
+                    any_term |= one
+                mask &= any_term
+            self._affinities[where.key] = mask
+        return self._affinities[where.key]
+
+    def tolerated_by(self, key: bytes, tolerations: Sequence[taints.Toleration]) -> Mask:
+        """Nodes without a taint that keeps away who has these tolerations."""
+        if key not in self._tolerations:
+            verdicts = [
+                all(
+                    effect not in taints.KEEPS_AWAY
+                    or taints.is_tolerated(
+                        {"key": name, "value": value, "effect": effect}, tolerations
+                    )
+                    for name, value, effect in taint_set
+                )
+                for taint_set in self._taint_sets
+            ]
+            self._tolerations[key] = np.array(verdicts, np.bool_)[self._taint_set_of]
+        return self._tolerations[key]
+
+    def untolerated(self, node: int, tolerations: Sequence[taints.Toleration]) -> str:
+        """The taint that keeps away who has these tolerations, in words."""
+        taint = taints.untolerated(self.nodes[node].taints, tolerations) or {}
+        value = f"={taint['value']}" if taint.get("value") else ""
+        return f"{taint.get('key', '')}{value}:{taint.get('effect', '')}"
+
+    def _where_holds(self, requirement: Requirement) -> Mask:
+        """Asked once for each value that there is: thousands of nodes have a few."""
+        column, values = self.domains(requirement.key)
+        verdicts = [requirement.matches({requirement.key: value}) for value in values]
+        # The last is for nodes without the label, whose number is NONE (-1).
+        verdicts.append(requirement.matches({}))
+        found: Mask = np.array(verdicts, np.bool_)[column]
+        return found
+
+
+_TaintKey = tuple[str, str, str]
+
+
+def _taint_key(taint: Mapping[str, object]) -> _TaintKey:
+    return tuple(str(taint.get(name) or "") for name in ("key", "value", "effect"))  # type: ignore[return-value]
+
+
+def _distinct(
+    items: Iterable[tuple[_TaintKey, ...]],
+) -> tuple[list[tuple[_TaintKey, ...]], Numbers]:
+    numbers: dict[tuple[_TaintKey, ...], int] = {}
+    column = [numbers.setdefault(item, len(numbers)) for item in items]
+    return list(numbers), np.array(column, np.int32)

@@ -1,0 +1,168 @@
+"""What the workload of a pod says about moving it: its kind, its state, and its user's wishes."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from functools import cached_property
+from typing import Final
+
+from rescheduler.config import Configuration
+from rescheduler.model import names, objects, workloads
+from rescheduler.model.cluster import Owner
+from rescheduler.model.objects import Object
+from rescheduler.model.snapshot import Snapshot
+from rescheduler.plan.gaps import was_left_out, why_unknown
+
+AUTOSCALERS: Final = "horizontalpodautoscalers"
+_SOURCES: Final = {
+    "ReplicaSet": "replicasets",
+    "Deployment": "deployments",
+    "StatefulSet": "statefulsets",
+    "Job": "jobs",
+}
+_SETTLING: Final = 300.0
+"""Seconds for which an autoscaler looks back before it scales down, so that it may scale again."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OwnerFacts:
+    reasons: tuple[str, ...] = ()
+    """Why its pods stay."""
+    interrupts: str = ""
+    """Why a pod has to end before its successor begins; empty: both can be there."""
+
+
+class Owners:
+    def __init__(self, snapshot: Snapshot, configuration: Configuration) -> None:
+        self._snapshot = snapshot
+        self._rules = configuration.pods
+
+    def facts(self, namespace: str, owner: Owner | None) -> OwnerFacts:
+        if owner is None:
+            off = () if self._rules.bare_pods else ("it is a bare pod, and pods.barePods is off",)
+            return OwnerFacts(reasons=(*off, *self._too_few(1)))
+        match owner.kind:
+            case "ReplicaSet":
+                return self._of_replica_set(namespace, owner)
+            case "StatefulSet":
+                return self._of_stateful_set(namespace, owner)
+            case "Job":
+                return self._of_job(namespace, owner)
+            case "DaemonSet":
+                return OwnerFacts(reasons=("it belongs to a DaemonSet",))
+            case "Node":
+                return OwnerFacts(reasons=("it is a static pod",))
+        return OwnerFacts(reasons=(f"there is no way to move pods of a {owner.kind}",))
+
+    # ------------------------------------------------------------------ kinds
+
+    def _of_replica_set(self, namespace: str, owner: Owner) -> OwnerFacts:
+        replica_set = self._find(namespace, owner)
+        if replica_set is None:
+            return OwnerFacts(reasons=tuple(self._why_missing("ReplicaSet")))
+        reference = objects.controller(replica_set)
+        above = _owner(reference) if reference else None
+        is_deployed = above is not None and above.kind == "Deployment"
+        deployment = self._find(namespace, above) if above and is_deployed else None
+        reasons = [
+            *self._of_unknown("Deployment" if is_deployed else ""),
+            *opted_out(replica_set, "ReplicaSet"),
+            *(opted_out(deployment, "Deployment") if deployment else ()),
+            *filter(None, (workloads.why_unsettled(replica_set, deployment),)),
+            *self._too_few(objects.spec(replica_set).get("replicas", 1)),
+            *self._autoscaled(namespace, (owner, above) if above else (owner,)),
+        ]
+        recreates = deployment is not None and workloads.recreates(deployment)
+        interrupts = "its Deployment has strategy Recreate" if recreates else ""
+        return OwnerFacts(reasons=tuple(reasons), interrupts=interrupts)
+
+    def _of_stateful_set(self, namespace: str, owner: Owner) -> OwnerFacts:
+        interrupts = "it is one of a StatefulSet"
+        stateful_set = self._find(namespace, owner)
+        if stateful_set is None:
+            missing = tuple(self._why_missing("StatefulSet"))
+            return OwnerFacts(reasons=missing, interrupts=interrupts)
+        reasons = [
+            *opted_out(stateful_set, "StatefulSet"),
+            *filter(None, (workloads.why_stateful_set_unsettled(stateful_set),)),
+            *self._too_few(objects.spec(stateful_set).get("replicas", 1)),
+            *self._autoscaled(namespace, (owner,)),
+        ]
+        return OwnerFacts(reasons=tuple(reasons), interrupts=interrupts)
+
+    def _of_job(self, namespace: str, owner: Owner) -> OwnerFacts:
+        job = self._find(namespace, owner)
+        reasons = [
+            *(() if self._rules.jobs else ("it belongs to a Job, and pods.jobs is off",)),
+            *(opted_out(job, "Job") if job else self._why_missing("Job")),
+            *(self._too_few(objects.spec(job).get("parallelism", 1)) if job else ()),
+        ]
+        return OwnerFacts(reasons=tuple(reasons), interrupts="it is one of a Job")
+
+    # ------------------------------------------------------------------ rules
+
+    def _why_missing(self, kind: str) -> Iterable[str]:
+        if why_unknown(self._snapshot, _SOURCES[kind]):
+            yield from self._of_unknown(kind)
+        elif not was_left_out(self._snapshot, _SOURCES[kind]):
+            yield f"its {kind} was not found"
+
+    def _of_unknown(self, kind: str) -> Iterable[str]:
+        """It may be out of date too, so it is said even of what was found."""
+        if kind and (unknown := why_unknown(self._snapshot, _SOURCES[kind])):
+            yield f"its {kind} is not known: {unknown}"
+
+    def _too_few(self, replicas: int) -> Iterable[str]:
+        if 0 < replicas < self._rules.min_replicas:  # of one scaled to 0 that is said already
+            yield f"its workload is smaller than pods.minReplicas: {replicas}"
+
+    def _autoscaled(self, namespace: str, owners: Iterable[Owner]) -> Iterable[str]:
+        if unknown := why_unknown(self._snapshot, AUTOSCALERS):
+            yield f"its HorizontalPodAutoscaler is not known: {unknown}"
+        for owner in owners:
+            for autoscaler in self._autoscalers.get((namespace, owner.kind, owner.name), ()):
+                name = autoscaler["metadata"]["name"]
+                if problem := self._why_settling(autoscaler.get("status") or {}):
+                    yield f"its HorizontalPodAutoscaler {name} {problem}"
+
+    def _why_settling(self, status: Object) -> str:
+        now, wanted = status.get("currentReplicas", 0), status.get("desiredReplicas", 0)
+        # An autoscaler that has never had figures wants none.
+        if wanted and wanted != now:
+            return f"is scaling from {now} to {wanted}"
+        scaled = status.get("lastScaleTime")
+        if scaled and self._snapshot.taken_at:
+            age = self._snapshot.taken_at - datetime.fromisoformat(scaled).timestamp()
+            if age < _SETTLING:
+                return "has just scaled it"
+        return ""
+
+    # ------------------------------------------------------------------ objects
+
+    def _find(self, namespace: str, owner: Owner) -> Object | None:
+        found = self._snapshot.find(_SOURCES[owner.kind], namespace, owner.name)
+        same = found is not None and found["metadata"].get("uid", "") == owner.uid
+        return found if same else None
+
+    @cached_property
+    def _autoscalers(self) -> Mapping[tuple[str, str, str], list[Object]]:
+        """By namespace, kind and name of what they scale."""
+        found: dict[tuple[str, str, str], list[Object]] = {}
+        for (namespace, _), raw in sorted(self._snapshot.objects.get(AUTOSCALERS, {}).items()):
+            target = objects.spec(raw).get("scaleTargetRef") or {}
+            key = namespace, target.get("kind", ""), target.get("name", "")
+            found.setdefault(key, []).append(raw)
+        return found
+
+
+def _owner(reference: Object) -> Owner:
+    kind, name, uid = (reference.get(key, "") for key in ("kind", "name", "uid"))
+    return Owner(kind=kind, name=name, uid=uid)
+
+
+def opted_out(raw: Object, kind: str) -> Iterable[str]:
+    for place, given in (("label", objects.labels(raw)), ("annotation", objects.annotations(raw))):
+        if given.get(names.RESCHEDULING, "enabled") != "enabled":
+            yield f"the {place} {names.RESCHEDULING} of its {kind} keeps it out"
+    if objects.annotations(raw).get(names.DO_NOT_DISRUPT) == "true":
+        yield f"the annotation {names.DO_NOT_DISRUPT} of its {kind} keeps it out"

@@ -1,0 +1,190 @@
+"""One plan: every enabled strategy at one desk, in order, and what came of it."""
+
+from collections.abc import Collection, Iterable
+from typing import Final
+
+import numpy as np
+
+from rescheduler.config import Configuration
+from rescheduler.model.columns import NONE, Numbers
+from rescheduler.model.moves import Imbalance, Move, NodeLoad, Plan, Refusal, Report
+from rescheduler.model.resources import CPU, MEMORY
+from rescheduler.model.snapshot import Gap, Snapshot
+from rescheduler.plan import fitting, movable
+from rescheduler.plan.desk import Desk, Search
+from rescheduler.plan.fitting import Memory, is_in_maintenance
+from rescheduler.plan.loads import RESOURCES, Figures, Mask
+from rescheduler.plan.strategies import BY_NAME, IN_ORDER, Strategy
+from rescheduler.plan.waves import waves
+
+ALWAYS_NEEDED: Final = movable.NEEDS | fitting.NEEDS
+"""What every strategy has to see: the rules of who may move, and where to."""
+
+
+def needs(strategies: Iterable[str]) -> frozenset[str]:
+    """The resources that these have to see."""
+    return ALWAYS_NEEDED.union(*(BY_NAME[name].needs for name in strategies))
+
+
+def plan(
+    snapshot: Snapshot,
+    configuration: Configuration,
+    *,
+    search: Search | None = None,
+    memory: Memory | None = None,
+) -> Plan:
+    """Pure: the same snapshot, configuration, seed and number of steps give the same plan."""
+    return plan_at(Desk(snapshot, configuration, search=search, memory=memory))
+
+
+def plan_at(desk: Desk) -> Plan:
+    before = desk.loads.percent
+    eligible = desk.eligible
+    pods_before = _pods_by_node(desk)
+    reports = [
+        _decide(strategy, desk)
+        for strategy in IN_ORDER
+        if strategy.name in desk.configuration.enabled_strategies
+    ]
+    _note_what_was_not_seen(desk)
+    _note_unasked_maintenance(desk)
+    after = desk.loads.percent
+    return Plan(
+        moves=tuple(_moves(desk)),
+        refusals=tuple(_refusals(desk)),
+        reports=tuple(reports),
+        nodes=tuple(_loads(desk, before, after, pods_before, eligible)),
+        imbalances=tuple(_imbalances(desk, before, after, eligible)),
+        word=desk.loads.word,
+        notes=tuple(desk.notes),
+        steps=desk.steps,
+        seed=desk.search.seed,
+    )
+
+
+# ------------------------------------------------------------------ deciding
+
+
+def _decide(strategy: Strategy, desk: Desk) -> Report:
+    if why := _why_it_rests(strategy, desk):
+        return Report(strategy=strategy.name, acted=False, blind=True, summary=why)
+    desk.strategy = strategy.name
+    return strategy.decide(desk)
+
+
+def _why_it_rests(strategy: Strategy, desk: Desk) -> str:
+    blind = _blind(desk.snapshot.gaps, strategy.needs | ALWAYS_NEEDED)
+    if blind:
+        return "; ".join(f"{gap.source} cannot be seen: {gap.reason}" for gap in blind)
+    if strategy.by_load and desk.loads.outage:
+        return f"usage is unknown: {desk.loads.outage}"
+    return ""
+
+
+def _blind(gaps: Iterable[Gap], needed: Collection[str]) -> list[Gap]:
+    return [gap for gap in gaps if gap.source in needed and not gap.left_out]
+
+
+# ------------------------------------------------------------------ telling
+
+
+def _moves(desk: Desk) -> Iterable[Move]:
+    pods = desk.snapshot.pods
+    for planned, wave in zip(desk.moves, waves(desk), strict=True):
+        namespace, name = pods.names[planned.row].split("/", 1)
+        yield Move(
+            namespace=namespace,
+            pod=name,
+            uid=pods.uids[planned.row],
+            source=desk.nodes[planned.source].name,
+            target=desk.nodes[planned.target].name,
+            strategy=planned.strategy,
+            reason=planned.reason,
+            way=planned.way,
+            asked=planned.asked,
+            group=planned.group,
+            wave=wave,
+        )
+
+
+def _refusals(desk: Desk) -> Iterable[Refusal]:
+    """Of pods that do not move after all, by name."""
+    moved = {planned.row for planned in desk.moves}
+    names = desk.snapshot.pods.names
+    for row in sorted(desk.refused.keys() - moved, key=lambda row: names[row]):
+        namespace, name = names[row].split("/", 1)
+        yield Refusal(namespace=namespace, pod=name, reasons=tuple(desk.refused[row]))
+
+
+def _loads(
+    desk: Desk, before: Figures, after: Figures, pods_before: Numbers, eligible: Mask
+) -> Iterable[NodeLoad]:
+    changed = {node for planned in desk.moves for node in (planned.source, planned.target)}
+    columns = zip(
+        desk.nodes,
+        before.tolist(),
+        after.tolist(),
+        pods_before.tolist(),
+        _pods_by_node(desk).tolist(),
+        eligible.tolist(),
+        strict=True,
+    )
+    for number, (node, then, now, pods_then, pods_now, counts) in enumerate(columns):
+        loads = _by_resource(then)
+        yield NodeLoad(
+            node=node.name,
+            before=loads,
+            after=_by_resource(now) if number in changed else loads,
+            pods_before=pods_then,
+            pods_after=pods_now,
+            eligible=counts,
+        )
+
+
+def _by_resource(percents: list[float]) -> dict[str, float]:
+    """Nothing where it is unknown, which is not equal to itself."""
+    cpu, memory = percents
+    return {CPU: cpu, MEMORY: memory} if cpu == cpu else {}  # noqa: PLR0124
+
+
+def _pods_by_node(desk: Desk) -> Numbers:
+    places = desk.placement.place[desk.snapshot.rows]
+    return np.bincount(places[places != NONE], minlength=len(desk.nodes)).astype(np.int32)
+
+
+def _imbalances(desk: Desk, before: Figures, after: Figures, eligible: Mask) -> Iterable[Imbalance]:
+    numbers = np.flatnonzero(eligible)
+    if not len(numbers):
+        return
+    # Who was emptied has nothing to be balanced any more.
+    left = eligible & ~desk.closed
+    for column, resource in enumerate(RESOURCES):
+        then, now = before[numbers, column], after[left, column]
+        yield Imbalance(
+            resource=resource,
+            before=float(then.max() - then.min()),
+            after=float(now.max() - now.min()) if len(now) else 0.0,
+            most=desk.nodes[numbers[then.argmax()]].name,
+            least=desk.nodes[numbers[then.argmin()]].name,
+        )
+
+
+def _note_what_was_not_seen(desk: Desk) -> None:
+    left_out = [
+        gap.source
+        for gap in desk.snapshot.gaps
+        if gap.left_out and gap.source in needs(desk.configuration.enabled_strategies)
+    ]
+    if left_out:
+        desk.note(f"not in the file, so taken as if there were none: {', '.join(left_out)}")
+
+
+def _note_unasked_maintenance(desk: Desk) -> None:
+    if "NodeMaintenance" in desk.configuration.enabled_strategies:
+        return
+    for node in desk.nodes:
+        if is_in_maintenance(node):
+            desk.note(
+                f"{node.name} is labelled for maintenance, and NodeMaintenance is not among "
+                "enabledStrategies: its pods stay"
+            )

@@ -1,0 +1,78 @@
+"""Room that is kept: for pods that wait, and for daemons to come."""
+
+from dataclasses import replace
+
+from rescheduler.model.cluster import Pod
+from rescheduler.model.moves import Way
+from rescheduler.plan.fitting import Placement
+from rescheduler.wire import DAEMON_SETS
+from tests.unit.plan.clusters import snapshot
+from tests.unit.plan.small import node, pod
+
+
+def waiting(name: str, cpu: int, priority: int = 0) -> Pod:
+    return replace(pod(name, "", cpu=cpu, priority=priority), phase="Pending", ready=False)
+
+
+def targets(pods: list[Pod], name: str = "web", *, nodes: int = 3) -> list[str]:
+    taken = snapshot([node(f"n{number}") for number in range(nodes)], pods)
+    placement = Placement(taken)
+    row = list(taken.pods.names).index(f"shop/{name}")
+    found = placement.targets(row)
+    for number in range(nodes):
+        assert (not placement.why_not(row, number)) is bool(found[number])
+    return [each.name for each, fits in zip(taken.nodes, found, strict=True) if fits]
+
+
+def test_a_pod_that_waits_keeps_a_place() -> None:
+    web = pod("web", "n0", cpu=2000)
+    # Of 4 cores each: both places would do for the one that waits, and one of them is left to it.
+    assert targets([web, waiting("late", 3000)]) == ["n2"]
+    assert targets([web, waiting("late", 3000), waiting("later", 3000)]) == []
+    assert targets([web, waiting("late", 2000)]) == ["n1", "n2"]
+
+
+def test_a_pod_that_fits_nowhere_keeps_nothing() -> None:
+    assert targets([pod("web", "n0", cpu=2000), waiting("huge", 5000)]) == ["n1", "n2"]
+
+
+def test_the_pod_that_waits_may_have_what_is_kept_for_it() -> None:
+    assert targets([waiting("late", 4000)], "late") == ["n0", "n1", "n2"]
+
+
+def test_a_gated_pod_keeps_nothing() -> None:
+    gated = waiting("gated", 3000)
+    gated = replace(gated, spec={"schedulingGates": [{"name": "not-yet"}]})
+    assert targets([pod("web", "n0", cpu=2000), gated]) == ["n1", "n2"]
+
+
+def test_a_daemon_to_come_keeps_its_room() -> None:
+    template = {"spec": {"containers": [{"name": "d", "resources": {"requests": {"cpu": "3"}}}]}}
+    daemons = {
+        "metadata": {"namespace": "shop", "name": "d", "uid": "d"},
+        "spec": {"selector": {"matchLabels": {"app": "d"}}, "template": template},
+    }
+    taken = snapshot(
+        [node("n0"), node("n1")], [pod("web", "n0", cpu=2000)], others={DAEMON_SETS: [daemons]}
+    )
+    placement = Placement(taken)
+    assert not placement.targets(0).any()
+    assert "not enough cpu: 2 asked, 1 free" in placement.why_not(0, 1)
+
+
+def test_moves_take_room_and_give_it_back() -> None:
+    taken = snapshot([node("n0"), node("n1")], [pod("a", "n0", cpu=3000), pod("b", "n0", cpu=1000)])
+    placement = Placement(taken)
+    before = placement.free.copy()
+    a, b = (list(taken.pods.names).index(f"shop/{name}") for name in "ab")
+    placement.move(a, 1)
+    assert placement.rows_on(0) == [b]
+    assert placement.rows_on(1) == [a]
+    assert placement.fits(b, 1)
+    placement.move(b, 1)
+    assert not placement.fits(b, 1)
+    assert placement.fits(b, 0, Way.SURGE)
+    placement.move(b, 0)
+    placement.move(a, 0)
+    assert (placement.free == before).all()
+    assert placement.rows_on(0) == [a, b]

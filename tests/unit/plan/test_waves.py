@@ -1,0 +1,65 @@
+"""Which moves may be in flight at once."""
+
+from dataclasses import replace
+
+import pytest
+
+from rescheduler.config import Configuration, InFlight
+from rescheduler.model.cluster import Owner, Pod
+from rescheduler.plan.waves import waves
+from tests.unit.plan.small import desk, node, pod, row_of
+
+NODES = [node(f"n{number}", cpu=64000) for number in range(6)]
+
+
+def of(workload: str, name: str, where: str) -> Pod:
+    owner = Owner(kind="ReplicaSet", name=workload, uid=f"rs-{workload}")
+    return replace(pod(name, where), owner=owner)
+
+
+def planned(pods: list[Pod], moves: list[tuple[str, int]], **limits: int) -> list[int]:
+    at = desk(NODES, pods, Configuration(in_flight=InFlight(**limits)))
+    for name, target in moves:
+        at.move(row_of(at, name), target, "test")
+    return list(waves(at))
+
+
+def test_two_at_once_for_each_node() -> None:
+    pods = [pod(f"p{number}", "n0") for number in range(4)]
+    moves = [(f"p{number}", number + 1) for number in range(4)]
+    assert planned(pods, moves) == [0, 0, 1, 1]
+    assert planned(pods, moves, per_node=1) == [0, 1, 2, 3]
+    assert planned(pods, moves, per_node=0) == [0, 0, 0, 0]
+
+
+def test_a_target_counts_as_much_as_a_source() -> None:
+    pods = [pod(f"p{number}", f"n{number}") for number in range(3)]
+    assert planned(pods, [("p0", 5), ("p1", 5), ("p2", 5)]) == [0, 0, 1]
+
+
+@pytest.mark.parametrize(("size", "at_once"), [(3, 1), (4, 2), (10, 2), (30, 3)])
+def test_a_workload_by_its_size(size: int, at_once: int) -> None:
+    pods = [of("web", f"p{number}", f"n{number % 3}") for number in range(size)]
+    moves = [(f"p{number}", 3 + number % 3) for number in range(min(size, 6))]
+    found = planned(pods, moves, per_node=0)
+    assert max(found.count(wave) for wave in set(found)) == at_once
+    assert found == sorted(found)
+
+
+def test_a_namespace_when_it_is_limited() -> None:
+    pods = [pod("one/a", "n0"), pod("one/b", "n1"), pod("two/c", "n2")]
+    moves = [("one/a", 3), ("two/c", 4), ("one/b", 5)]
+    assert planned(pods, moves) == [0, 0, 0]
+    assert planned(pods, moves, per_namespace=1) == [0, 0, 1]
+
+
+def test_what_is_in_flight_already_counts_for_the_first_wave() -> None:
+    from rescheduler.model.names import ORIGINAL_POD, ORIGINAL_POD_NAME
+
+    original = of("web", "old", "n0")
+    copy = replace(
+        of("web", "new", "n1"),
+        annotations={ORIGINAL_POD: original.uid, ORIGINAL_POD_NAME: "old"},
+    )
+    pods = [original, copy, of("web", "sibling", "n2")]
+    assert planned(pods, [("sibling", 4)]) == [1]
