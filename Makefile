@@ -4,6 +4,7 @@ SHELL := /bin/bash
 .DEFAULT_GOAL := help
 PYTHON ?= python3
 NODES ?= 50
+N ?= 100000
 BIN := .venv/bin
 PIP := $(BIN)/pip --disable-pip-version-check --quiet install
 COMPILE := $(BIN)/uv pip compile -q pyproject.toml --universal --python-version 3.11 \
@@ -33,8 +34,13 @@ test-cluster: controlplane ## Run the tests on a real control plane
 
 .PHONY: test-full
 test-full: test ## Run all tests, and those that CI samples in full
-	EXACT_REQUESTS_PODS=12000 QUANTITIES=1000000 $(BIN)/python -m pytest \
-		tests/cluster/test_exact_requests.py tests/cluster/test_quantities.py
+	EXACT_REQUESTS_PODS=12000 QUANTITIES=1000000 FIT_VERDICTS=10000 $(BIN)/python -m pytest \
+		tests/cluster/test_exact_requests.py tests/cluster/test_quantities.py \
+		tests/cluster/test_fit_oracle.py
+
+.PHONY: fit-oracle
+fit-oracle: controlplane ## Hold N=100000 verdicts on what fits where against the real kube-scheduler
+	FIT_VERDICTS=$(N) $(BIN)/python -m pytest tests/cluster/test_fit_oracle.py -s
 
 .PHONY: check
 check: .venv/installed-dev ## Format, lint, types, layers

@@ -32,6 +32,10 @@ KINDS: Mapping[str, tuple[str, str, bool]] = {
     "NetworkPolicy": ("networking.k8s.io/v1", "networkpolicies", True),
     "EndpointSlice": ("discovery.k8s.io/v1", "endpointslices", True),
     "PriorityClass": ("scheduling.k8s.io/v1", "priorityclasses", False),
+    "PersistentVolume": ("v1", "persistentvolumes", False),
+    "PersistentVolumeClaim": ("v1", "persistentvolumeclaims", True),
+    "CSINode": ("storage.k8s.io/v1", "csinodes", False),
+    "VolumeAttachment": ("storage.k8s.io/v1", "volumeattachments", False),
     "MutatingAdmissionPolicy": (
         "admissionregistration.k8s.io/v1",
         "mutatingadmissionpolicies",
