@@ -13,7 +13,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
-from bench import balance_bound, observing, planning
+from bench import balance_bound, observing, packing, planning
 from testbed import build, builders
 from testbed.audit import Audit
 from testbed.instance import Instance, OwnedInstance
@@ -37,6 +37,7 @@ async def main() -> None:
     _process(table)
     planning.measure(table)
     balance_bound.measure(table)
+    packing.measure(table)
     await observing.measure(table)
     Console(highlight=False, width=120).print(table)
 

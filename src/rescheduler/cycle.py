@@ -8,12 +8,12 @@ import structlog
 
 from rescheduler import migrate, plan
 from rescheduler.clock import Clock
-from rescheduler.config import Configuration, Scope
+from rescheduler.config import NEVER, Configuration, Scope
 from rescheduler.kube import KubeApi
 from rescheduler.migrate import Intent, Outcome
 from rescheduler.model import names
 from rescheduler.model.cluster import Pod
-from rescheduler.model.moves import Move, Plan, Way
+from rescheduler.model.moves import Move, Plan
 from rescheduler.model.snapshot import Snapshot
 from rescheduler.observe import observing
 
@@ -49,31 +49,38 @@ async def run_once(kube: KubeApi, clock: Clock, configuration: Configuration) ->
         # 3. Plan.
         end = clock.monotonic() + _DECIDING_SECONDS
         search = plan.Search(stop=lambda: clock.monotonic() >= end)
-        decided = plan.plan(snapshot, configuration, search=search)
+        decided = plan.plan(snapshot, _carried_out(configuration), search=search)
         _explain(decided, snapshot)
         # 4. Migrate, one after the other: each was judged as of when those before it are done.
-        outcomes = []
-        for move in _able(decided):
+        outcomes: list[tuple[Move, Outcome]] = []
+        for move in decided.moves:
+            if any(_may_rest_on(move, failed) for failed in _failed(outcomes)):
+                continue
             observer.assume(move)
             try:
                 outcomes.append((move, await _migrate(kube, clock, configuration, move)))
             finally:
                 observer.forget(move)
-            if not outcomes[-1][1].moved:
-                break
     return _report(decided, outcomes)
 
 
-def _able(decided: Plan) -> Iterable[Move]:
-    """Those that can be carried out today; nothing of a group if not all of it can."""
-    unable = {move.group or move.uid for move in decided.moves if move.way is not Way.SURGE}
-    log = structlog.get_logger()
-    for move in decided.moves:
-        if (move.group or move.uid) in unable:
-            because = "pods that have to stop before they start elsewhere are not moved yet"
-            log.warning("not carried out", pod=move.full_name, target=move.target, because=because)
-        else:
-            yield move
+def _failed(outcomes: Iterable[tuple[Move, Outcome]]) -> Iterable[Move]:
+    return (move for move, outcome in outcomes if not outcome.moved)
+
+
+def _may_rest_on(move: Move, failed: Move) -> bool:
+    """It was judged as if the other had been done: it may want its room, or is of its group. The
+    rest goes on, or one pod that cannot be moved would hold up all others in every pass.
+    """
+    return move.target == failed.source or (bool(move.group) and move.group == failed.group)
+
+
+def _carried_out(configuration: Configuration) -> Configuration:
+    """As far as moves are carried out today: pods of ReplicaSets, by surge. What is not moved must
+    not be planned either, or moves would rest on it that are.
+    """
+    pods = replace(configuration.pods, interruptions=NEVER, bare_pods=False, jobs=False)
+    return replace(configuration, pods=pods)
 
 
 def _report(decided: Plan, outcomes: Sequence[tuple[Move, Outcome]]) -> Report:

@@ -34,9 +34,9 @@ class Stability:
     allocatable: a move must narrow it even then. Default 5: less is noise.
     """
 
-    move_cost_points: float = setting("moveCost", _POINTS, default=0.0)
+    move_cost_points: float = setting("moveCost", _POINTS, default=1.0)
     """By so much a move must narrow the gap between its two nodes at least, in the same points.
-    Default 0.
+    Default 1: a start of a pod is worth that.
     """
 
     cooldown: Cooldown = subsection("cooldown", default=Cooldown())

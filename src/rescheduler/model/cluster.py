@@ -22,6 +22,8 @@ class Node:
     allocatable: Resources
     ready: bool
     unschedulable: bool
+    deleted_at: str = ""
+    """When it was told to go, should it not be gone yet."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -215,6 +215,17 @@ class Snapshot:
         number = self.pods.own_labels[row]
         return dict(self.label_sets[number] or ()) if number != NONE else {}
 
+    def lasting_claims_of(self, row: int) -> tuple[str, ...]:
+        """Those that it mounts, without those that are made for it: its successor gets others."""
+        claims = self.pods.claims.get(row, ())
+        template = self.template_of(row)
+        if not claims or b'"ephemeral":' not in template.spec_json:
+            return claims
+        volumes = template.spec().get("volumes") or ()
+        own = self.pods.names[row].split("/", 1)[1]
+        made = {f"{own}-{each['name']}" for each in volumes if each.get("ephemeral") is not None}
+        return tuple(name for name in claims if name not in made)
+
     def requests_of(self, row: int) -> Resources:
         asked = self.request_sets[self.pods.asks[row]] or {}
         return {name: amount for name, amount in asked.items() if amount}

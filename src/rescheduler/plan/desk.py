@@ -5,7 +5,7 @@ another has just decided.
 """
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 import numpy as np
@@ -69,8 +69,15 @@ class Desk:
         self.movable = Movable(snapshot, configuration, self.placement)
         self.strategy = ""
         """Whose turn it is."""
+        self.is_asked = False
+        """It does what a person asked for: it may use nodes that rest after a move."""
         self.steps = 0
         """Taken so far by searches."""
+        self.ended = ""
+        """Once a step was refused, as time or steps were used up: so in words."""
+        self.in_vain: dict[str, int] = {}
+        """By group: steps that were taken for it beyond those that its moves need."""
+        self._asked_at = -1
         self.moves: list[Planned] = []
         self.refused: dict[int, dict[str, None]] = {}
         """By row: reasons, in the order in which they were found."""
@@ -93,6 +100,12 @@ class Desk:
     def eligible(self) -> Mask:
         """Nodes between which load is balanced: in scope, open, and of known load."""
         return self.in_scope & self.placement.nodes_open & self.loads.known & ~self.closed
+
+    @property
+    def usable(self) -> Mask:
+        """Nodes to which we may move something at all, whatever the rules of the scheduler say."""
+        found = self.in_scope & ~self.closed
+        return found if self.is_asked else found & ~self.movable.history.resting_nodes
 
     def way(self, row: int) -> Way:
         return self.movable.way(row)
@@ -129,7 +142,7 @@ class Desk:
 
     def targets(self, row: int) -> Mask:
         """Nodes that would take this pod now, by every hard rule, and that we may use."""
-        return self.placement.targets(row, self.way(row)) & self.in_scope & ~self.closed
+        return self.placement.targets(row, self.way(row)) & self.usable
 
     def unit(self, row: int) -> tuple[int, ...]:
         """The rows that move together with this one, itself among them."""
@@ -153,6 +166,8 @@ class Desk:
 
     def move(self, row: int, target: int, reason: str, *, asked: bool = False) -> None:
         """Whoever calls has asked `why_it_stays` and `targets` (or `placement.fits`)."""
+        if row in self._moved:
+            raise ValueError(f"{self.name(row)} moves already in this plan")
         source = int(self.placement.place[row])
         planned = Planned(
             row=row,
@@ -174,6 +189,31 @@ class Desk:
 
     def note(self, words: str) -> None:
         self.notes[words] = None
+
+    # ------------------------------------------------------------------ searching
+
+    def take_step(self) -> bool:
+        """Counts a step of a search, before it is taken; False: it must not be taken, nor any
+        other.
+        """
+        if self.is_over():
+            return False
+        self.steps += 1
+        return True
+
+    def is_over(self) -> bool:
+        """Time is asked about once between two steps, and no more when it was up once: so a search
+        that it ends does the same as one with so many steps.
+        """
+        if self._asked_at != self.steps:
+            self._asked_at = self.steps
+            if self.search.stop():
+                self.search = replace(self.search, steps=self.steps, stop=never)
+        if self.steps < self.search.steps:
+            return False
+        steps = "1 step" if self.steps == 1 else f"{self.steps} steps"
+        self.ended = self.ended or f"the search was ended after {steps}"
+        return True
 
     # ------------------------------------------------------------------ trying out
 

@@ -17,6 +17,8 @@ from rescheduler.plan.relocating import (
 
 _ATTEMPTS: Final = 10
 """Each with another order, until all have a place; the attempt that places most counts."""
+_STEPS: Final = 50_000
+"""After which no other order is begun: what is left of the budget is for other strategies."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +53,7 @@ def place_most(desk: Desk, leaving: Sequence[Unit], reason: Reason) -> list[Unit
     """Moves them, low priority first as far as each fits when its turn comes. Gives those for whom
     there is no place once the others have theirs.
     """
-    start = desk.mark()
+    start, enough = desk.mark(), desk.steps + _STEPS
     best: list[Planned] = []
     best_rank = (0, 0)
     failed: list[Unit] = []
@@ -60,14 +62,16 @@ def place_most(desk: Desk, leaving: Sequence[Unit], reason: Reason) -> list[Unit
         if attempt:
             order = _another_order(order, failed, attempt)
         # Spread out at first; where not all have a place, no room may be wasted.
-        failed = _attempt(desk, order, tightly(desk) if attempt > 1 else gently(desk))
+        failed = _attempt(desk, order, tightly(desk) if attempt > 1 else gently(desk), enough)
         placed = _without(leaving, failed)
         # As many as possible, and of as many those that matter most.
         rank = (len(placed), sum(unit.priority for unit in placed))
         if rank > best_rank:
             best, best_rank = desk.moves[start:], rank
         desk.rewind(start)
-        if desk.search.stop() or not any(_finds_a_place(desk, unit) for unit in failed):
+        if desk.ended or desk.steps >= enough:
+            break
+        if not any(_finds_a_place(desk, unit) for unit in failed):
             break  # nobody is left whom another order could help
     _carry_out(desk, leaving, best, reason)
     moved = {move.row for move in desk.moves[start:]}
@@ -89,7 +93,7 @@ def _without(units: Iterable[Unit], others: Iterable[Unit]) -> list[Unit]:
     return [unit for unit in units if unit.row not in rows]
 
 
-def _attempt(desk: Desk, order: Sequence[Unit], prefer: Prefer) -> list[Unit]:
+def _attempt(desk: Desk, order: Sequence[Unit], prefer: Prefer, enough: int) -> list[Unit]:
     """Those without a place, though they were asked once more when others had left."""
     waiting = list(order)
     while True:
@@ -98,7 +102,7 @@ def _attempt(desk: Desk, order: Sequence[Unit], prefer: Prefer) -> list[Unit]:
             for unit in waiting
             if settle(desk, unit.row, "", asked=True, prefer=prefer) is not None
         ]
-        if not failed or len(failed) == len(waiting):
+        if not failed or len(failed) == len(waiting) or desk.ended or desk.steps >= enough:
             return failed
         waiting = failed
 

@@ -105,4 +105,6 @@ def _verdicts(desk: Desk, row: int) -> Iterable[Verdict]:
         reasons = () if fits[number] else desk.placement.why_not(row, number, way)
         if not desk.in_scope[number]:
             reasons = (*reasons, "it is not in scope.nodeSelector")
+        elif desk.movable.history.resting_nodes[number]:
+            reasons = (*reasons, "it gave or took a pod lately (stability.cooldown.node)")
         yield Verdict(node=node.name, reasons=reasons)

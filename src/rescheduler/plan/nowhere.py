@@ -38,6 +38,7 @@ def _parts(desk: Desk, row: int, others: Mask) -> Iterator[Part]:
     for mask, words in (
         (desk.in_scope, "the node is not in scope.nodeSelector"),
         (~desk.closed, "the node is being emptied"),
+        (desk.usable, "the node gave or took a pod lately (stability.cooldown.node)"),
     ):
         yield words, int((left & ~mask).sum()), ""
         left &= mask

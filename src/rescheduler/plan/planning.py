@@ -11,6 +11,7 @@ from rescheduler.model.moves import Imbalance, Move, NodeLoad, Plan, Refusal, Re
 from rescheduler.model.resources import CPU, MEMORY
 from rescheduler.model.snapshot import Gap, Snapshot
 from rescheduler.plan import fitting, movable
+from rescheduler.plan.balancing.taking_part import taking_part
 from rescheduler.plan.desk import Desk, Search
 from rescheduler.plan.fitting import Memory, is_in_maintenance
 from rescheduler.plan.loads import RESOURCES, Figures, Mask
@@ -39,7 +40,7 @@ def plan(
 
 def plan_at(desk: Desk) -> Plan:
     before = desk.loads.percent
-    eligible = desk.eligible
+    eligible = taking_part(desk)
     pods_before = _pods_by_node(desk)
     reports = [
         _decide(strategy, desk)
@@ -68,7 +69,7 @@ def plan_at(desk: Desk) -> Plan:
 def _decide(strategy: Strategy, desk: Desk) -> Report:
     if why := _why_it_rests(strategy, desk):
         return Report(strategy=strategy.name, acted=False, blind=True, summary=why)
-    desk.strategy = strategy.name
+    desk.strategy, desk.is_asked = strategy.name, strategy.is_asked
     return strategy.decide(desk)
 
 
@@ -186,5 +187,5 @@ def _note_unasked_maintenance(desk: Desk) -> None:
         if is_in_maintenance(node):
             desk.note(
                 f"{node.name} is labelled for maintenance, and NodeMaintenance is not among "
-                "enabledStrategies: its pods stay"
+                "enabledStrategies: nobody empties it"
             )

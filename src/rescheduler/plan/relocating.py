@@ -6,13 +6,15 @@ from typing import Final
 
 import numpy as np
 
-from rescheduler.plan.desk import Desk
+from rescheduler.plan.desk import NO_LIMIT, Desk
 from rescheduler.plan.loads import RESOURCES, Figures, Mask
 from rescheduler.plan.nowhere import why_nowhere
 
-STEPS: Final = 500
-"""Beyond one for each member: a group that is not placed by then is tried in another order."""
+STEPS: Final = 150
+"""Beyond those that its moves need: who is not placed by then is tried in another order."""
 _ORDERS: Final = 4
+IN_VAIN: Final = 1_500
+"""Such steps for one group in a whole plan: then only what works at once is found for it."""
 
 _BREADTH: Final = 16
 """How many targets of one pod are tried: beyond the best, another choice rarely helps others."""
@@ -42,6 +44,8 @@ def relocate(
     stuck = settle(desk, row, reason, asked=asked, prefer=prefer)
     if stuck is None:
         return ""
+    if desk.ended:
+        return desk.ended
     whose = "" if len(members) == 1 else f"{desk.name(stuck)} of its group: "
     if not desk.targets(stuck).any():
         return whose + why_nowhere(desk, stuck)
@@ -52,17 +56,23 @@ def settle(
     desk: Desk, row: int, reason: Reason, *, asked: bool, prefer: Prefer | None = None
 ) -> int | None:
     """The same for whoever does not need words: the member that found no place; None: all did."""
+    if desk.ended:
+        return row
     prefer = prefer or lowest_load(desk)
-    members = _hardest_first(desk, desk.unit(row))
-    if len(members) > 1:
-        hopeless = (each for each in members if not _could_ever(desk, each, members))
-        if (first := next(hopeless, None)) is not None:
-            return first
-    stuck = None
+    if len(desk.unit(row)) == 1:
+        return _search(desk, [row], reason, asked=asked, prefer=prefer, limit=NO_LIMIT)
+    members, needed = _hardest_first(desk, desk.unit(row))
+    if not needed:
+        return members[0]
+    group, stuck = desk.groups.name(row), None
     put_first: set[int] = set()
     for _ in range(_ORDERS):
-        stuck = _search(desk, members, reason, asked=asked, prefer=prefer)
-        if stuck is None or stuck in put_first or stuck == members[0]:
+        first, left = desk.steps, max(IN_VAIN - desk.in_vain.get(group, 0), 0)
+        limit = first + needed + min(STEPS, left)
+        stuck = _search(desk, members, reason, asked=asked, prefer=prefer, limit=limit)
+        taken = desk.steps - first - (needed if stuck is None else 0)
+        desk.in_vain[group] = desk.in_vain.get(group, 0) + max(taken, 0)
+        if stuck is None or not left or stuck in put_first or stuck == members[0]:
             break
         # Whoever found no place chooses first next time.
         put_first.add(stuck)
@@ -71,16 +81,16 @@ def settle(
 
 
 def _search(
-    desk: Desk, members: list[int], reason: Reason, *, asked: bool, prefer: Prefer
+    desk: Desk, members: list[int], reason: Reason, *, asked: bool, prefer: Prefer, limit: int
 ) -> int | None:
     """Depth first: who is placed stays so until one who comes later finds nothing.
 
     Gives the one who found nothing first.
     """
-    start, limit = desk.mark(), desk.steps + len(members) + STEPS
+    start = desk.mark()
     stuck = None
     levels = [_Level(members, start, _choices(desk, members, prefer))]
-    while levels and desk.steps < limit:
+    while levels and desk.steps < limit and not desk.ended:
         level = levels[-1]
         # Choices are judged where the level began, whatever was tried since.
         desk.rewind(level.mark)
@@ -90,7 +100,6 @@ def _search(
             levels.pop()
             continue
         member, target = choice
-        desk.steps += 1
         desk.move(member, target, words(reason, member, target), asked=asked)
         waiting = [each for each in level.waiting if each != member]
         if not waiting:
@@ -100,16 +109,14 @@ def _search(
     return members[0] if stuck is None else stuck
 
 
-def _could_ever(desk: Desk, row: int, members: list[int]) -> bool:
+def _could_ever(desk: Desk, row: int, members: tuple[int, ...]) -> bool:
     """Some node would do, if all others of the group had left: else a search is in vain."""
-    if desk.targets(row).any():
-        return True
     placement = desk.placement
     free = placement.free.copy()
     for member in members:
         free[placement.place[member]] += placement.asks(member)
     asks = placement.asks(row)
-    would_do = placement.static_mask(row) & desk.in_scope & ~desk.closed
+    would_do = placement.static_mask(row) & desk.usable
     would_do &= ((asks <= free) | (asks == 0)).all(axis=1)
     would_do[placement.place[row]] = False
     return bool(would_do.any())
@@ -140,8 +147,9 @@ def lowest_load(desk: Desk) -> Prefer:
 
 def load_after(desk: Desk, row: int) -> Figures:
     """Where the load is unknown, nodes are in order of what is asked of them."""
-    known = (desk.loads.percent + desk.loads.percent_of(row)).max(axis=1)
-    return np.where(np.isnan(known), UNKNOWN + asked_after(desk, row), known)
+    known: Figures = (desk.loads.percent + desk.loads.percent_of(row)).max(axis=1)
+    unknown = np.isnan(known)
+    return np.where(unknown, UNKNOWN + asked_after(desk, row), known) if unknown.any() else known
 
 
 def asked_after(desk: Desk, row: int) -> Figures:
@@ -165,7 +173,8 @@ def after_the_move(desk: Desk, row: int, target: int) -> str:
     name = desk.nodes[target].name
     if not desk.loads.known[target]:
         return f"the load of {name} is unknown, {asked_after(desk, row)[target]:.1f} % asked for"
-    after = desk.loads.percent[target] + desk.loads.percent_of(row)[target]
+    used = desk.loads.used[target] + desk.loads.of_pod[row]
+    after = 100 * used / desk.loads.capacity[target]
     figures = zip(RESOURCES, after.tolist(), strict=True)
     return f"{name} then has " + ", ".join(f"{each} at {load:.1f} %" for each, load in figures)
 
@@ -180,13 +189,21 @@ class _Level:
 
 
 def _choices(desk: Desk, waiting: list[int], prefer: Prefer) -> Iterator[tuple[int, int]]:
-    """Whom to move next, and where to. Who has no place yet may have one when another has left."""
+    """Whom to move next, and where to. Who has no place yet may have one when another has left.
+
+    To look for one is a step, and so is every place but the first.
+    """
     tried = set()
     for member in waiting:
         if (alike := kind(desk, member)) in tried:
             continue  # what failed for its twin fails for it
         tried.add(alike)
-        for target in in_order(desk.targets(member), prefer(member))[:_BREADTH]:
+        if not desk.take_step():
+            return
+        targets = best_of(desk.targets(member), prefer(member))
+        for target in targets:
+            if target != targets[0] and not desk.take_step():
+                return
             yield member, target
 
 
@@ -197,18 +214,34 @@ def kind(desk: Desk, row: int) -> tuple[object, ...]:
     return *alike, pods.claims.get(row, ()), place
 
 
-def in_order(targets: Mask, preference: Figures) -> list[int]:
-    """Their numbers, the best first; among equals, by name."""
+def best_of(targets: Mask, preference: Figures) -> list[int]:
+    """Numbers of some, the best first; among equals, by name."""
     numbers = np.flatnonzero(targets & np.isfinite(preference))
-    ordered: list[int] = numbers[np.argsort(preference[numbers], kind="stable")].tolist()
+    rank = preference[numbers]
+    if len(numbers) > _BREADTH:
+        # To sort thousands takes longer than to find out whether they take the pod.
+        good = rank <= np.partition(rank, _BREADTH - 1)[_BREADTH - 1]
+        numbers, rank = numbers[good], rank[good]
+    ordered: list[int] = numbers[np.argsort(rank, kind="stable")][:_BREADTH].tolist()
     return ordered
 
 
-def _hardest_first(desk: Desk, members: tuple[int, ...]) -> list[int]:
-    """Those with the fewest places, then the biggest: what is left over suits the others."""
-    if len(members) == 1:
-        return list(members)
-    return sorted(members, key=lambda row: (int(desk.targets(row).sum()), -size(desk, row)))
+def _hardest_first(desk: Desk, members: tuple[int, ...]) -> tuple[list[int], int]:
+    """Those with the fewest places, then the biggest: what is left over suits the others. And the
+    steps that it takes at least to move all; none: the first of them has no place, ever.
+    """
+    places: dict[tuple[object, ...], int] = {}
+    for member in members:
+        if (alike := kind(desk, member)) in places:
+            continue
+        if not desk.take_step():
+            return [member], 0
+        places[alike] = int(desk.targets(member).sum())
+        if not places[alike] and not _could_ever(desk, member, members):
+            return [member], 0
+    ordered = sorted(members, key=lambda member: (places[kind(desk, member)], -size(desk, member)))
+    # Who has none yet is asked again whenever another has left.
+    return ordered, len(members) * (1 + sum(not count for count in places.values()))
 
 
 def words(reason: Reason, row: int, target: int) -> str:

@@ -26,7 +26,7 @@ def test_the_defaults_are_those_of_the_requirements() -> None:
     assert not DEFAULTS.pods.jobs
     assert not DEFAULTS.pods.bare_pods
     assert (DEFAULTS.pods.interruptions, DEFAULTS.pods.group_label) == ("WhenAsked", "")
-    assert (DEFAULTS.stability.margin_points, DEFAULTS.stability.move_cost_points) == (5, 0)
+    assert (DEFAULTS.stability.margin_points, DEFAULTS.stability.move_cost_points) == (5, 1)
     assert DEFAULTS.stability.cooldown == config.Cooldown(
         pod_seconds=600, workload_seconds=1800, node_seconds=600
     )

@@ -80,8 +80,15 @@ def why_it_does_not_fit(pod: Pod, node: Node, present: Iterable[Pod] = ()) -> st
 )
 def test_a_node_as_a_target(node: Node, reason: str) -> None:
     found = why_no_target(node)
-    assert found.startswith(reason)
     assert bool(found) == bool(reason)
+    assert all(each.startswith(reason) for each in found)
+
+
+def test_every_rule_that_a_node_breaks_is_told() -> None:
+    taint = {"key": "ToBeDeletedByClusterAutoscaler", "effect": "NoSchedule"}
+    labels = {names.CONTROL_PLANE[0]: "", names.MAINTENANCE: "true"}
+    node = replace(NODE, unschedulable=True, ready=False, labels=labels, deleted_at="2026-01-01")
+    assert len(why_no_target(replace(node, taints=(taint, {**taint, "key": "x"})))) == 6
 
 
 # ---------------------------------------------------------------------- taints
@@ -138,6 +145,8 @@ def test_every_taint_must_be_tolerated() -> None:
     pod = replace(POD, spec={"tolerations": [{"key": "team", "operator": "Exists"}]})
     reason = "it does not tolerate the taint other=a:NoSchedule"
     assert why_it_does_not_fit(pod, node) == reason
+    both = why_it_does_not_fit(replace(POD, spec={}), node)
+    assert both.count("it does not tolerate the taint") == 2
 
 
 # ---------------------------------------------------------------------- labels of the node

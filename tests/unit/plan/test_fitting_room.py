@@ -7,7 +7,7 @@ from rescheduler.model.moves import Way
 from rescheduler.plan.fitting import Placement
 from rescheduler.wire import DAEMON_SETS
 from tests.unit.plan.clusters import snapshot
-from tests.unit.plan.small import node, pod
+from tests.unit.plan.small import apart, node, pod
 
 
 def waiting(name: str, cpu: int, priority: int = 0) -> Pod:
@@ -38,6 +38,14 @@ def test_a_pod_that_fits_nowhere_keeps_nothing() -> None:
 
 def test_the_pod_that_waits_may_have_what_is_kept_for_it() -> None:
     assert targets([waiting("late", 4000)], "late") == ["n0", "n1", "n2"]
+
+
+def test_pods_that_wait_and_keep_each_other_away_keep_a_node_each() -> None:
+    web = pod("web", "n0", cpu=2000)
+    late = replace(waiting("late", 1500), labels={"app": "late"}, spec={"affinity": apart("late")})
+    twin = replace(late, name="twin", uid="twin")
+    assert targets([web, late, twin, pod("x", "n1", cpu=1000), pod("y", "n2", cpu=1000)]) == []
+    assert targets([web, late, pod("x", "n1", cpu=1000), pod("y", "n2", cpu=1000)]) == ["n2"]
 
 
 def test_a_gated_pod_keeps_nothing() -> None:

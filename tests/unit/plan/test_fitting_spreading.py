@@ -10,7 +10,7 @@ from rescheduler.model.moves import Way
 from rescheduler.model.snapshot import Snapshot
 from rescheduler.plan.fitting import Placement
 from tests.unit.plan.clusters import snapshot
-from tests.unit.plan.small import node, pod, spread
+from tests.unit.plan.small import REQUIRED, node, pod, spread
 
 ZONES = [node(f"{zone}{number}", zone=zone) for zone in "abc" for number in (1, 2)]
 
@@ -101,6 +101,32 @@ def test_a_constraint_of_others_that_speaks_of_it_holds_it_back() -> None:
     plain = pod("plain", "c1", labels={"app": "web"})
     pods = [plain, web("2", "b1"), web("3", "b2"), web("4", "a1"), web("5", "a2")]
     assert zones(pods, "plain") == "c"
+
+
+@pytest.mark.parametrize("order", [(0, 1), (1, 0)])
+def test_equal_constraints_of_others_with_other_domains_all_count(order: tuple[int, int]) -> None:
+    """One of them sees zones a and c only, whichever came first."""
+    zone = {"key": "zone", "operator": "NotIn", "values": ["b"]}
+    terms = {"nodeSelectorTerms": [{"matchExpressions": [zone]}]}
+    affinity = {"nodeAffinity": {REQUIRED: terms}}
+    constraints = spread("web")
+    there = [
+        pod("1", "a1", labels={"app": "web"}, topologySpreadConstraints=constraints),
+        pod(
+            "2",
+            "c2",
+            labels={"app": "web"},
+            topologySpreadConstraints=constraints,
+            affinity=affinity,
+        ),
+    ]
+    others = [pod("b", "b1", labels={"app": "web"}), pod("c", "c1", labels={"app": "web"})]
+    pods = [
+        *(there[number] for number in order),
+        *others,
+        pod("plain", "a2", labels={"app": "web"}),
+    ]
+    assert zones(pods, "plain") == "ab"
 
 
 def test_a_node_without_the_label_is_refused() -> None:

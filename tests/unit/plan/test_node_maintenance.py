@@ -174,9 +174,11 @@ def test_one_may_leave_only_after_another_of_the_same_domain() -> None:
 def test_a_stop_from_outside_ends_the_search_with_what_was_found() -> None:
     pods = [pod("s1", "a"), pod("s2", "a"), pod("z-big", "a", cpu=2000)]
     at = desk([A, node("b", cpu=2000), node("c", cpu=2000)], pods)
-    at.search = Search(stop=lambda: True)
+    at.search = Search(stop=lambda: at.steps == 3)
     report = decide(at)
     assert report.figures["leave"] == 2
+    assert report.summary.endswith("2 of 3 pods leave, 1 stays; the search was ended after 3 steps")
+    assert refusals(at)["z-big"] == ["the search was ended after 3 steps"]
 
 
 # ---------------------------------------------------------------------- who stays

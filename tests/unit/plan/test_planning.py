@@ -3,11 +3,12 @@
 from dataclasses import replace
 
 import numpy as np
+import pytest
 
 from rescheduler.config import Configuration
 from rescheduler.model.snapshot import Gap, Snapshot
 from rescheduler.model.usage import Usage
-from rescheduler.plan import Memory, needs, plan
+from rescheduler.plan import Desk, Memory, needs, plan
 from tests.unit.plan.clusters import snapshot
 from tests.unit.plan.small import in_maintenance, node, pod
 
@@ -110,6 +111,13 @@ def test_a_memory_makes_no_difference() -> None:
     plan(other, configuration, memory=memory)
     assert plan(uneven(), configuration, memory=memory) == first == plan(uneven(), configuration)
     assert plan(other, configuration, memory=memory) == plan(other, configuration)
+
+
+def test_no_strategy_can_move_a_pod_twice() -> None:
+    at = Desk(uneven(), enabling())
+    at.move(0, 1, "once")
+    with pytest.raises(ValueError, match="moves already in this plan"):
+        at.move(0, 2, "twice")
 
 
 def test_an_empty_cluster_has_an_empty_plan() -> None:

@@ -11,7 +11,7 @@ from rescheduler.config import Configuration, ResourceOptimizationSettings, Stab
 from rescheduler.model import names
 from rescheduler.model.cluster import Node, Pod
 from rescheduler.model.moves import Plan
-from rescheduler.plan import plan
+from rescheduler.plan import Search, plan
 from tests.unit.plan.clusters import snapshot
 from tests.unit.plan.loaded import A, B, C, measured, moves, node, pod, refusals
 
@@ -223,3 +223,30 @@ def test_no_node_is_overloaded_by_it_and_it_comes_to_rest(
         targets = {name: target for name, _, target in moves(decided)}
         pods = [replace(each, node=targets.get(each.name, each.node)) for each in pods]
     pytest.fail("it does not come to rest")
+
+
+def test_a_group_that_one_of_its_pods_has_taken_along_is_not_moved_again() -> None:
+    group = {"scheduling.x-k8s.io/pod-group": "gang"}
+    nodes = [node(name) for name in "abcd"]
+    stays = {names.RESCHEDULING: "disabled"}
+    pods = [
+        pod("g1", "a", 30, labels=group),
+        pod("g2", "a", 30, labels=group),
+        pod("x", "a", 180),
+        *(pod(f"held{n}", "a", 180, labels=stays) for n in range(4)),
+    ]
+    moved = [name for name, _, _ in moves(planned(nodes, pods))]
+    assert sorted(moved) == ["g1", "g2", "x"]
+
+
+def test_that_time_was_up_is_told_and_not_that_no_pod_could_go() -> None:
+    pods = [pod(f"p{index}", "a", 90) for index in range(10)]
+    cluster = snapshot([A, B, C], pods)
+    decided = plan(cluster, CONFIGURATION, search=Search(steps=2))
+    assert len(decided.moves) == 1
+    assert decided.summary.endswith("1 still above it; the search was ended after 2 steps")
+    decided = plan(cluster, CONFIGURATION, search=Search(steps=1))
+    assert decided.summary.endswith(": a; the search was ended after 1 step")
+    assert decided.notes == (
+        "a stays overloaded (cpu requests 90.0 %, threshold 80): the search was ended after 1 step",
+    )

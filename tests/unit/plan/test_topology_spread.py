@@ -10,7 +10,7 @@ from rescheduler.config import Configuration, PodRules
 from rescheduler.model import names
 from rescheduler.model.cluster import Node, Pod
 from rescheduler.model.moves import Report
-from rescheduler.plan.desk import Desk
+from rescheduler.plan.desk import Desk, Search
 from rescheduler.plan.strategies import topology_spread
 from tests.unit.plan.small import (
     REQUIRED,
@@ -417,3 +417,24 @@ def test_alike_pods_are_told_the_same_without_being_searched_for_again() -> None
     decide(at)
     assert len({tuple(each) for each in refusals(at).values()}) == 1
     assert len(at.refused) == 20
+
+
+def test_what_was_said_while_another_had_moved_does_not_count_when_it_is_back() -> None:
+    """For `aa` both have to leave, and there is room for one of them; on its own r1 fits."""
+    held = {names.RESCHEDULING: "disabled"}
+    pods = [
+        pod("aa", "a", cpu=100, labels=held, affinity=apart("r")),
+        *(pod(f"r{n}", "a", labels={"app": "r"}, affinity=apart("aa")) for n in (1, 2)),
+    ]
+    at = desk([node("a"), node("b", cpu=1000)], pods)
+    decide(at)
+    assert moves(at) == [("r1", "a", "b")]
+    assert "not enough cpu" in refusals(at)["r2"][0]
+
+
+def test_that_time_was_up_is_told() -> None:
+    at = desk(ZONES, webs("a1", "a1", "a2", "a2", "a2", "b1"))
+    at.search = Search(steps=2)
+    report = decide(at)
+    assert len(at.moves) == 1
+    assert "shop/w1 (the search was ended after 2 steps)" in report.summary

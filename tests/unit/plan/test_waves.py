@@ -5,9 +5,13 @@ from dataclasses import replace
 import pytest
 
 from rescheduler.config import Configuration, InFlight
+from rescheduler.model import names
 from rescheduler.model.cluster import Owner, Pod
+from rescheduler.plan import Desk
 from rescheduler.plan.waves import waves
-from tests.unit.plan.small import desk, node, pod, row_of
+from rescheduler.wire import RESOURCE_QUOTAS
+from tests.unit.plan.clusters import snapshot
+from tests.unit.plan.small import apart, desk, node, pod, row_of
 
 NODES = [node(f"n{number}", cpu=64000) for number in range(6)]
 
@@ -53,13 +57,51 @@ def test_a_namespace_when_it_is_limited() -> None:
     assert planned(pods, moves, per_namespace=1) == [0, 0, 1]
 
 
-def test_what_is_in_flight_already_counts_for_the_first_wave() -> None:
-    from rescheduler.model.names import ORIGINAL_POD, ORIGINAL_POD_NAME
+def test_a_quota_has_room_for_one_at_a_time() -> None:
+    quota = {
+        "metadata": {"namespace": "shop", "name": "few"},
+        "spec": {"hard": {"pods": "3"}},
+        "status": {"hard": {"pods": "3"}, "used": {"pods": "2"}},
+    }
+    pods = [pod("a", "n0"), pod("b", "n1"), pod("other/c", "n2")]
+    taken = snapshot(NODES, pods, others={RESOURCE_QUOTAS: [quota]})
+    at = Desk(taken, Configuration())
+    for name, target in (("a", 3), ("other/c", 4), ("b", 5)):
+        at.move(row_of(at, name), target, "test")
+    assert list(waves(at)) == [0, 0, 1]
 
+
+def test_interruptions_come_one_after_the_other() -> None:
+    pods = [pod("a", "n0", hostNetwork=True), pod("b", "n1", hostNetwork=True)]
+    assert planned(pods, [("a", 3), ("b", 4)]) == [0, 1]
+
+
+def test_what_fits_because_another_has_left_waits_for_it() -> None:
+    pods = [pod("a", "n0"), pod("b", "n1")]
+    assert planned(pods, [("a", 2), ("b", 0)]) == [0, 1]
+
+
+def test_what_a_rule_ties_together_is_not_in_flight_together() -> None:
+    pods = [pod("a", "n0", affinity=apart("b")), pod("b", "n1"), pod("c", "n2")]
+    assert planned(pods, [("b", 3), ("c", 4), ("a", 5)]) == [0, 0, 1]
+
+
+def test_a_copy_that_is_there_counts_for_its_node() -> None:
     original = of("web", "old", "n0")
     copy = replace(
         of("web", "new", "n1"),
-        annotations={ORIGINAL_POD: original.uid, ORIGINAL_POD_NAME: "old"},
+        labels={"app": "new", names.MIGRATION_STATUS: names.STATUS_IN_PROGRESS},
+        annotations={names.ORIGINAL_POD: original.uid, names.ORIGINAL_POD_NAME: "old"},
+    )
+    pods = [original, copy, pod("a", "n2")]
+    assert planned(pods, [("a", 1)], per_node=1) == [1]
+
+
+def test_what_is_in_flight_already_counts_for_the_first_wave() -> None:
+    original = of("web", "old", "n0")
+    copy = replace(
+        of("web", "new", "n1"),
+        annotations={names.ORIGINAL_POD: original.uid, names.ORIGINAL_POD_NAME: "old"},
     )
     pods = [original, copy, of("web", "sibling", "n2")]
     assert planned(pods, [("sibling", 4)]) == [1]

@@ -54,7 +54,11 @@ def _node(node: Node) -> Json:
     ready = {"type": "Ready", "status": "True" if node.ready else "False"}
     return {
         "metadata": _filled(
-            name=node.name, uid=node.uid, labels=node.labels, annotations=node.annotations
+            name=node.name,
+            uid=node.uid,
+            labels=node.labels,
+            annotations=node.annotations,
+            deletionTimestamp=node.deleted_at,
         ),
         "spec": _filled(taints=list(node.taints), unschedulable=node.unschedulable),
         "status": _filled(

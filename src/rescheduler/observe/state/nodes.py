@@ -25,6 +25,7 @@ def read(raw: Object) -> Node:
         allocatable=resources.read(status.get("allocatable")),
         ready=conditions.holds(raw, "Ready"),
         unschedulable=bool(spec.get("unschedulable")),
+        deleted_at=metadata.get("deletionTimestamp") or "",
     )
 
 

@@ -67,7 +67,8 @@ class Looking:
         self._capacity: Figures = np.ascontiguousarray(capacity.T)
         self._largest = self._capacity.max(axis=1, keepdims=True)
         self._pods = int(np.clip(_ASKED // max(len(self.nodes), 1), _LEAST, _MOST))
-        self._is_small = int(part[desk.placement.place[desk.snapshot.rows]].sum()) <= _MOST
+        places = desk.placement.place[desk.snapshot.rows]
+        self._is_small = int(part[places[places != NONE]].sum()) <= _MOST
         self._coldest_first = [
             np.argsort(order, kind="stable") for order in (*self.points, self.points.max(axis=0))
         ]

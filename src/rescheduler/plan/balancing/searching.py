@@ -2,9 +2,9 @@
 choosing others for them.
 """
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
-from typing import Final
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Final, Protocol
 
 import numpy as np
 
@@ -31,26 +31,20 @@ _PART: Final = 0.01
 """Of all that is gained: who adds less is of no use."""
 
 
-@dataclass(slots=True, kw_only=True)
-class Steps:
-    """How long a search may go on."""
+class Limits(Protocol):
+    """How long a search may go on; a desk keeps count."""
 
-    left: int
-    stop: Callable[[], bool]
-    taken: int = 0
+    steps: int
 
-    def one_more(self) -> bool:
-        if self.left <= 0 or self.stop():
-            return False
-        self.left -= 1
-        self.taken += 1
-        return True
+    def take_step(self) -> bool: ...
+
+    def is_over(self) -> bool: ...
 
 
 class Choice:
     """Offers taken so far, and the nodes as they would be then."""
 
-    def __init__(self, points: Figures, offers: Offers, worth: Worth, steps: Steps) -> None:
+    def __init__(self, points: Figures, offers: Offers, worth: Worth, limits: Limits) -> None:
         self.spread = Spread.of_some(points, offers.nodes)
         self.start = self.spread.imbalance
         self.taken: list[int] = []
@@ -59,7 +53,7 @@ class Choice:
         self._easy = replace(worth, margin=0.0, floor=0.0)
         """By which one is judged that need not be the last."""
         self._points = self.spread.points.copy()
-        self.steps = steps
+        self.limits = limits
         self._of_pod = _rows_by(offers.pod)
         self._at = _rows_by(offers.target)
         self._free = offers.free.copy()
@@ -96,7 +90,7 @@ class Choice:
         to be worth it when all others are done.
         """
         none: Figures = np.zeros(0)
-        if not self.steps.one_more():
+        if not self.limits.take_step():
             return np.zeros(0, np.intp), none
         offers = self.offers
         worth = self.worth if last else self._easy
@@ -171,9 +165,9 @@ def _grow(choice: Choice, most: int) -> None:
 def _exchange(choice: Choice, most: int, luck: np.random.Generator) -> None:
     """Takes some back and chooses others, what is a little worse too, but less and less so."""
     looks = min(_WORK // (len(choice.offers) + 2 * choice.spread.nodes + 1), _LOOKS)
-    steps, first = choice.steps, choice.steps.taken
+    limits, first = choice.limits, choice.limits.steps
     best, best_score = list(choice.taken), choice.spread.score
-    while choice.taken and steps.left and (done := (steps.taken - first) / looks) < 1:
+    while choice.taken and (done := (limits.steps - first) / looks) < 1 and not limits.is_over():
         before, score = list(choice.taken), choice.spread.score
         many = min(int(luck.integers(1, _AT_ONCE + 1)), len(before))
         for place in luck.choice(len(before), size=many, replace=False).tolist():

@@ -5,7 +5,7 @@ from typing import Final
 import numpy as np
 
 from rescheduler.model import names
-from rescheduler.model.columns import NONE
+from rescheduler.model.columns import NONE, Flag
 from rescheduler.plan.desk import Desk
 from rescheduler.plan.loads import RESOURCES, Figures, Mask
 
@@ -30,13 +30,16 @@ def taking_part(desk: Desk) -> Mask:
 
 
 def at_work(desk: Desk) -> Mask:
-    """By node: it has pods that are not bound to it, as those of DaemonSets and static ones are."""
+    """By node: it has pods that are not bound to it, as those of DaemonSets and static ones are,
+    and that are not on their way out.
+    """
     snapshot = desk.snapshot
     of_daemons = np.array(
         [owner is not None and owner.kind == "DaemonSet" for owner in snapshot.owners], np.bool_
     )
     places = desk.placement.place
-    rows = snapshot.rows[places[snapshot.rows] != NONE]
+    ending = snapshot.pods.flags[snapshot.rows] & (Flag.TERMINATING | Flag.LEAVING) != 0
+    rows = snapshot.rows[(places[snapshot.rows] != NONE) & ~ending]
     owners = snapshot.pods.owner[rows]
     bound = np.zeros(len(rows), np.bool_)
     bound[owners != NONE] = of_daemons[owners[owners != NONE]]
@@ -91,8 +94,8 @@ def ceiling(desk: Desk) -> Figures:
 
 
 def may_take(desk: Desk, row: int, nodes: Mask) -> Mask:
-    """Of these nodes, those that take the pod, and are not just settling after another move."""
-    targets = desk.targets(row) & nodes & ~desk.movable.history.resting_nodes
+    """Of these nodes, those that take the pod, and from which load has not driven it."""
+    targets = desk.targets(row) & nodes
     back = _came_from(desk, row)
     if back != NONE:
         targets[back] = False

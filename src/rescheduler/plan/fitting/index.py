@@ -80,11 +80,12 @@ class RuleIndex:
     @cached_property
     def _spreads_by_label(self) -> Mapping[Label | None, list[tuple[Rules, Spread]]]:
         found: dict[Label | None, list[tuple[Rules, Spread]]] = defaultdict(list)
-        seen: set[Spread] = set()
+        seen: set[tuple[object, ...]] = set()
         for rules in filter(None, self.rules):
             for spread in rules.spreads:
-                if spread not in seen:
-                    seen.add(spread)
+                key = (spread, *rules.domains_key(spread))
+                if key not in seen:
+                    seen.add(key)
                     for label in _labels_asked_for(spread.selection.selector):
                         found[label].append((rules, spread))
         return found

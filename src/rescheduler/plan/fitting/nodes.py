@@ -25,22 +25,27 @@ _REMOVERS: Final = {
 }
 
 
-def why_no_target(node: Node) -> str:
-    """Rules about the node alone; empty: it may be a target."""
+def why_no_target(node: Node) -> tuple[str, ...]:
+    """Every rule about the node alone that it breaks; none: it may be a target."""
+    return tuple(_why_no_target(node))
+
+
+def _why_no_target(node: Node) -> Iterable[str]:
     if not node.ready:
-        return "it is not Ready"
+        yield "it is not Ready"
     if node.unschedulable:
-        return "it is cordoned"
+        yield "it is cordoned"
+    if node.deleted_at:
+        yield "it is being deleted"
     if any(label in node.labels for label in names.CONTROL_PLANE):
-        return "it is a control-plane node"
+        yield "it is a control-plane node"
     if is_in_maintenance(node):
-        return "it is in maintenance"
-    for taint in node.taints:
-        if remover := _REMOVERS.get(taint.get("key") or ""):
-            return f"{remover} is about to remove it"
+        yield "it is in maintenance"
+    removers = (_REMOVERS.get(taint.get("key") or "") for taint in node.taints)
+    for remover in dict.fromkeys(filter(None, removers)):
+        yield f"{remover} is about to remove it"
     if not node.allocatable.get(resources.CPU) or not node.allocatable.get(resources.MEMORY):
-        return "it reports no allocatable cpu or memory"
-    return ""
+        yield "it reports no allocatable cpu or memory"
 
 
 def is_in_maintenance(node: Node) -> bool:
@@ -109,11 +114,14 @@ class NodeFacts:
             self._tolerations[key] = np.array(verdicts, np.bool_)[self._taint_set_of]
         return self._tolerations[key]
 
-    def untolerated(self, node: int, tolerations: Sequence[taints.Toleration]) -> str:
-        """The taint that keeps away who has these tolerations, in words."""
-        taint = taints.untolerated(self.nodes[node].taints, tolerations) or {}
-        value = f"={taint['value']}" if taint.get("value") else ""
-        return f"{taint.get('key', '')}{value}:{taint.get('effect', '')}"
+    def untolerated(self, node: int, tolerations: Sequence[taints.Toleration]) -> Iterable[str]:
+        """Every taint that keeps away who has these tolerations, in words."""
+        for taint in self.nodes[node].taints:
+            # Cordoned and lost nodes are tainted too, and that has been said.
+            is_said = self.problems[node] and taint["key"].startswith("node.kubernetes.io/")
+            if not is_said and taints.untolerated([taint], tolerations):
+                value = f"={taint['value']}" if taint.get("value") else ""
+                yield f"{taint['key']}{value}:{taint['effect']}"
 
     def _where_holds(self, requirement: Requirement) -> Mask:
         """Asked once for each value that there is: thousands of nodes have a few."""

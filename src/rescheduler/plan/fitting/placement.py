@@ -31,9 +31,10 @@ class Placement:
         self.place: Numbers = snapshot.place_of_pod.copy()
         """By row: the node that it is on, or will be; NONE: on none."""
         index = memory.index_of(snapshot)
+        self._index = index
         self._rules = index.rules
         self._static: dict[tuple[bytes, bytes], Mask] = {}
-        self._related: dict[tuple[int, int], bool] = {}
+        self._related: dict[int, Mask] = {}
         classes = snapshot.pods.pod_class
         self.census = Census(snapshot, index, self.place)
         self.neighbours = Neighbours(
@@ -68,7 +69,7 @@ class Placement:
 
     def why_no_target(self, node: int) -> str:
         """Rules about the node alone; empty: it may be one."""
-        return self.facts.problems[node]
+        return "; ".join(self.facts.problems[node])
 
     def rules(self, row: int) -> Rules:
         found: Rules | None = self._rules[self.snapshot.pods.pod_class[row]]
@@ -162,7 +163,7 @@ class Placement:
         rules = self.rules(row)
         if node == self.place[row]:
             yield "it is there already"
-        if problem := self.facts.problems[node]:
+        for problem in self.facts.problems[node]:
             yield f"the node cannot be a target: {problem}"
         if self._awaited.get(node, row) != row:
             waiting = self.snapshot.pods.names[self._awaited[node]]
@@ -179,9 +180,7 @@ class Placement:
     def _why_not_static(self, rules: Rules, node: int) -> Iterable[str]:
         found = self.facts.nodes[node]
         if not self.facts.tolerated_by(rules.tolerations_key, rules.tolerations)[node]:
-            taint = self.facts.untolerated(node, rules.tolerations)
-            # Cordoned and lost nodes are tainted too, and that has been said.
-            if not (self.facts.problems[node] and taint.startswith("node.kubernetes.io/")):
+            for taint in self.facts.untolerated(node, rules.tolerations):
                 yield f"it does not tolerate the taint {taint}"
         if why := rules.required.required.why_not(found.labels, found.name):
             yield why
@@ -226,34 +225,30 @@ class Placement:
         yield from self.neighbours.broken(row, rules)
         yield from self.spreading.broken(row, rules)
 
-    def are_related(self, one: int, other: int) -> bool:
-        """Of two rows: whether the coming or going of one may decide where the other may be, but
-        for the room on a node.
+    def related_to(self, row: int) -> Mask:
+        """By class: whether the coming or going of its pods may decide where this one may be, or
+        the reverse, but for the room on a node and for claims.
         """
-        classes = self.snapshot.pods.pod_class
-        pair = (int(classes[one]), int(classes[other]))
-        if pair not in self._related:
-            self._related[pair] = (
-                self._speaks_of(one, pair[1])
-                or self._speaks_of(other, pair[0])
-                or self._serve_the_same(one, pair[1])
-            )
-        claims = self.snapshot.pods.claims
-        return self._related[pair] or bool({*claims.get(one, ())} & {*claims.get(other, ())})
-
-    def _speaks_of(self, row: int, pod_class: int) -> bool:
-        rules = self.rules(row)
-        selections = [term.selection for term in (*rules.apart_from, *rules.near_to)]
-        selections += [spread.selection for spread in rules.spreads]
-        return any(self.census.selected(each)[0][pod_class] for each in selections)
-
-    def _serve_the_same(self, row: int, pod_class: int) -> bool:
-        """Somebody else's rules speak of both."""
-        selections = [
-            *(term.selection for near in self.neighbours.needed_by(row) for term in near),
-            *(spread.selection for _, spread in self.spreading.speaking_of(row)),
-        ]
-        return any(self.census.selected(each)[0][pod_class] for each in selections)
+        pod_class = int(self.snapshot.pods.pod_class[row])
+        if pod_class not in self._related:
+            rules = self.rules(row)
+            selections = [term.selection for term in (*rules.apart_from, *rules.near_to)]
+            selections += [spread.selection for spread in rules.spreads]
+            # What others want of it, they may want of each other.
+            selections += [
+                term.selection for near in self.neighbours.needed_by(row) for term in near
+            ]
+            found = np.zeros(len(self._rules), np.bool_)
+            for _, spread in self.spreading.speaking_of(row):
+                selections.append(spread.selection)
+            for term in self.neighbours.repelled_by(row):
+                found[list(self._index.repelling[term])] = True
+            for near in self.neighbours.needed_by(row):
+                found[list(self._index.needing[near])] = True
+            for selection in selections:
+                found |= self.census.selected(selection)[0]
+            self._related[pod_class] = found
+        return self._related[pod_class]
 
     # ------------------------------------------------------------------ what if
 
@@ -275,13 +270,16 @@ class Placement:
 
     def _keep_room_for_pending(self) -> None:
         """Where pods that wait have a place now, they shall have one when we are done."""
-        waiting: dict[int, list[int]] = {}
-        for row in self.snapshot.pending.tolist():
-            if row not in self.snapshot.pods.nominated and self.place[row] == NONE:
-                waiting.setdefault(int(self.snapshot.pods.pod_class[row]), []).append(row)
-        by_priority = sorted(
-            waiting.values(),
-            key=lambda rows: (-self.rules(rows[0]).priority, self.snapshot.pods.names[rows[0]]),
-        )
-        for rows in by_priority:
-            self.room.keep(rows, self.targets(rows[0]))
+        pods = self.snapshot.pods
+        waiting: dict[object, list[int]] = {}
+        # By name, as rows are numbered by arrival.
+        for row in sorted(self.snapshot.pending.tolist(), key=pods.names.__getitem__):
+            is_awaited = pods.nominated.get(row) in self.snapshot.node_numbers
+            if not is_awaited and self.place[row] == NONE:
+                key = (int(pods.pod_class[row]), int(pods.own_labels[row]), pods.claims.get(row))
+                waiting.setdefault(key, []).append(row)
+        for rows in sorted(waiting.values(), key=lambda rows: -self.rules(rows[0]).priority):
+            # Those that keep their like away, or have ports of the node, go one to a node.
+            alike = int(pods.pod_class[rows[0]])
+            alone = self.related_to(rows[0])[alike] or bool(self.rules(rows[0]).exclusives)
+            self.room.keep(rows, self.targets(rows[0]), most=1 if alone else len(rows))

@@ -105,8 +105,10 @@ class Room:
             return self.free + self._kept
         return self.free
 
-    def keep(self, rows: Sequence[int], where: Mask) -> None:
-        """For alike pods that wait: on the nodes that have most room for them."""
+    def keep(self, rows: Sequence[int], where: Mask, *, most: int) -> None:
+        """For alike pods that wait: on the nodes that have most room for them, and at most so many
+        on each.
+        """
         asks = self.asks(rows[0])
         asked = np.flatnonzero(asks)
         nodes = np.flatnonzero(where)
@@ -119,7 +121,7 @@ class Room:
         for place in np.argsort(-times, kind="stable").tolist():
             if left <= 0 or times[place] <= 0:
                 break
-            taken = min(left, int(times[place]))
+            taken = min(left, int(times[place]), most)
             left -= taken
             self._kept[nodes[place]] += taken * asks
             self.free[nodes[place]] -= taken * asks

@@ -101,6 +101,17 @@ class Rules:
     problem: str
     """What makes no sense in the specification, so that no node is known to be right."""
 
+    def domains_key(self, spread: Spread) -> tuple[object, ...]:
+        """By which constraints with the same domains are known: of the nodes that count, all have
+        every key, and those with a taint or against its affinity may be left out.
+        """
+        return (
+            tuple(sorted({each.topology_key for each in self.spreads})),
+            spread.topology_key,
+            self.required.key if spread.honours_affinity else b"",
+            self.tolerations_key if spread.honours_taints else b"",
+        )
+
 
 def read(pod_class: PodClass, template: Template) -> Rules:
     spec = template.spec()

@@ -178,16 +178,10 @@ class Spreading:
     # ------------------------------------------------------------------ counting
 
     def _of(self, rules: Rules, spread: Spread) -> _Counted:
-        keys = tuple(sorted({each.topology_key for each in rules.spreads}))
-        key = (
-            keys,
-            spread.topology_key,
-            rules.required.key if spread.honours_affinity else b"",
-            rules.tolerations_key if spread.honours_taints else None,
-        )
+        key = rules.domains_key(spread)
         known = self._counted.get((spread, key))
         if known is None:
-            domain, present = self._domains_of(rules, spread, keys, key)
+            domain, present = self._domains_of(rules, spread, key)
             count = self._census.count_selected((spread.selection,), key, domain, alive=True)
             crowd = None
             if spread.min_domains > 1:
@@ -198,13 +192,13 @@ class Spreading:
         return known
 
     def _domains_of(
-        self, rules: Rules, spread: Spread, keys: tuple[str, ...], key: object
+        self, rules: Rules, spread: Spread, key: tuple[object, ...]
     ) -> tuple[Numbers, Mask]:
         """By node: its domain, if it counts; by domain: whether any node does."""
         if key not in self._domains:
             counts = np.ones(len(self._facts.nodes), np.bool_)
-            for each in keys:
-                counts &= self._facts.domains(each)[0] != NONE
+            for each in rules.spreads:
+                counts &= self._facts.domains(each.topology_key)[0] != NONE
             if spread.honours_affinity:
                 counts &= self._facts.allowed_by(rules.required)
             if spread.honours_taints:
@@ -225,11 +219,12 @@ class Spreading:
         pod_class = int(self._classes[row])
         if pod_class not in self._others:
             own = self._index.rules[pod_class]
-            mine = set(own.spreads) if own is not None else set()
+            mine = {(each, *own.domains_key(each)) for each in own.spreads} if own else set()
             labels = self._census.class_labels(pod_class)
             self._others[pod_class] = tuple(
                 (rules, spread)
                 for rules, spread in self._index.spreading_pods_with(labels)
-                if spread not in mine and self._census.selected(spread.selection)[0][pod_class]
+                if (spread, *rules.domains_key(spread)) not in mine
+                and self._census.selected(spread.selection)[0][pod_class]
             )
         return self._others[pod_class]

@@ -12,6 +12,7 @@ from typing import Final
 
 import numpy as np
 
+from rescheduler.model.claims import is_of_one_pod, is_shared
 from rescheduler.model.columns import NONE, Numbers
 from rescheduler.model.moves import Way
 from rescheduler.model.objects import Object, labels
@@ -25,7 +26,6 @@ _BETA_TO_GA: Final = {
 }
 _ZONES: Final = (*_BETA_TO_GA, *_BETA_TO_GA.values())
 _SEPARATOR: Final = "__"
-_SHARED: Final = frozenset({"ReadWriteMany", "ReadOnlyMany"})
 
 Claim = tuple[str, str]
 Handle = tuple[str, str]
@@ -57,7 +57,7 @@ class Volumes:
         return row in self._snapshot.pods.claims
 
     def of(self, row: int) -> tuple[Volume, ...]:
-        claims = self._snapshot.pods.claims.get(row)
+        claims = self._snapshot.lasting_claims_of(row)
         if not claims:
             return ()
         namespace = self._snapshot.pods.names[row].split("/", 1)[0]
@@ -106,7 +106,6 @@ class Volumes:
         found = self._snapshot.find("persistentvolumeclaims", *claim)
         if found is None:
             return _unknown(claim, "was not found")
-        modes = frozenset(found["spec"].get("accessModes") or ())
         name = found["spec"].get("volumeName")
         volume = self._snapshot.find("persistentvolumes", "", name) if name else None
         if volume is None:
@@ -124,8 +123,8 @@ class Volumes:
                 for key, value in sorted(labels(volume).items())
                 if key in _ZONES
             ),
-            is_exclusive=not modes & _SHARED,
-            is_of_one_pod="ReadWriteOncePod" in modes,
+            is_exclusive=not is_shared(found),
+            is_of_one_pod=is_of_one_pod(found),
         )
 
     def _mask(self, volume: Volume) -> Mask:

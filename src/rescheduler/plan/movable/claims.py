@@ -3,14 +3,11 @@
 from collections.abc import Iterable
 from typing import Final
 
-from rescheduler.model.objects import Object, spec
+from rescheduler.model.claims import is_shared
 from rescheduler.model.snapshot import Snapshot
 from rescheduler.plan.gaps import why_unknown
 
 SOURCE: Final = "persistentvolumeclaims"
-
-_MANY_WRITERS: Final = "ReadWriteMany"
-_MANY_READERS: Final = "ReadOnlyMany"
 
 
 def why_held(snapshot: Snapshot, namespace: str, claims: Iterable[str]) -> Iterable[str]:
@@ -29,12 +26,6 @@ def why_exclusive(snapshot: Snapshot, namespace: str, claims: Iterable[str]) -> 
     """A claim that is not known counts as a disk."""
     for name in claims:
         claim = snapshot.find(SOURCE, namespace, name)
-        if claim is None or not _is_shared(claim):
+        if claim is None or not is_shared(claim):
             return f"one node at a time may have its PersistentVolumeClaim {name}"
     return ""
-
-
-def _is_shared(claim: Object) -> bool:
-    # One that can be read by many and written by one may be written by this pod.
-    modes = set(spec(claim).get("accessModes") or ())
-    return _MANY_WRITERS in modes or modes == {_MANY_READERS}

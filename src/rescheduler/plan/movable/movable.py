@@ -73,7 +73,7 @@ class Movable:
         self._placement = placement
         self._owners = owners.Owners(snapshot, configuration)
         self._budgets = budgets.Budgets(snapshot)
-        self._quotas = quotas.Quotas(snapshot)
+        self.quotas = quotas.Quotas(snapshot)
         self._alike_pods: dict[tuple[int, int, int, str], _Alike] = {}
         self._facts_by_class: dict[int, SpecFacts] = {}
         self._facts_by_owner: dict[tuple[str, int], owners.OwnerFacts] = {}
@@ -139,11 +139,8 @@ class Movable:
         age = self._age(row)
         return seconds > 0 and (age is None or age < seconds)
 
-    def _claims(self, row: int) -> list[str]:
-        """Without those that are made for each pod: its successor gets others."""
-        pods = self._snapshot.pods
-        own = {f"{pods.names[row].split('/', 1)[1]}-{name}" for name in self._facts(row).ephemeral}
-        return [name for name in pods.claims.get(row, ()) if name not in own]
+    def _claims(self, row: int) -> tuple[str, ...]:
+        return self._snapshot.lasting_claims_of(row)
 
     def _interruption(self, why: str, *, asked: bool) -> list[str]:
         setting = self._configuration.pods.interruptions
@@ -262,7 +259,7 @@ class Movable:
 
     def _quota(self, row: int) -> tuple[str, ...]:
         namespace = self._snapshot.class_of(row).namespace
-        if not self._quotas.apply_in(namespace):
+        if not self.quotas.apply_in(namespace):
             return ()
         template = self._snapshot.template_of(row)
         asked = quotas.Asked(
@@ -271,7 +268,7 @@ class Movable:
             self._spec(row),
             may_have_deadline=bool(self._snapshot.pods.owner[row] == NONE),
         )
-        return self._quotas.why_no_room(namespace, asked)
+        return self.quotas.why_no_room(namespace, asked)
 
     def _spec(self, row: int) -> Object:
         number = self._snapshot.class_of(row).template

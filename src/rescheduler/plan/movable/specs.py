@@ -43,8 +43,6 @@ class SpecFacts:
     """Why it stays."""
     interrupts: str = ""
     """Why it has to end before its successor begins; empty: both can be there."""
-    ephemeral: tuple[str, ...] = ()
-    """Volumes for which each pod gets a claim of its own."""
 
 
 NOTHING_SPECIAL: Final = SpecFacts()
@@ -65,9 +63,6 @@ def read(spec: Object, *, schedulers: Iterable[str], local_storage: bool) -> Spe
             *_volumes(spec.get("volumes") or (), local_storage=local_storage),
         ),
         interrupts="it uses ports of its node" if _uses_ports_of_its_node(spec) else "",
-        ephemeral=tuple(
-            each["name"] for each in spec.get("volumes") or () if each.get("ephemeral") is not None
-        ),
     )
 
 

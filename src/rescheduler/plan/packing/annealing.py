@@ -20,6 +20,8 @@ _PERIODS: Final = (1.0, 4.5)
 """Steps by node of the first two times of cooling down: if time is short, the first has to do."""
 _LONGER: Final = 1.6
 """How much longer each of the others takes than the one before."""
+_AGAIN: Final = 0.4
+"""How hot each of the others begins, beside the first: what is good is not to be lost."""
 _SHORTEST: Final = 200
 _FORGOTTEN: Final = 10
 """Steps after which the hopes of nodes are looked at anew."""
@@ -27,9 +29,13 @@ _CANDIDATES: Final = 4
 """Nodes of which the most hopeful is closed: more of them would always find the same few."""
 _HOME: Final = 0.12
 """Share of changes that bring one pod home."""
+_PULL: Final = 0.15
+"""Share of changes that bring one pod to a node that makes little of its room."""
+_RARE: Final = 0.5
+"""Share of those with a pod of a group whose limit binds."""
 _DEARER: Final = 0.2
-"""Share of exchanges of nodes in which the one that closes may cost more."""
-_DEEP: Final = 0.3
+"""Share of exchanges of nodes in which the one that closes may cost more, or less."""
+_DEEP: Final = 0.2
 """Share of them in which pods may send each other away twice in a row."""
 _RARELY: Final = 0.05
 """How seldom nodes can be closed when there are hardly any left to close."""
@@ -54,6 +60,8 @@ class Annealing:
         self._of_home: dict[int, list[int]] = {}
         for pod, node in enumerate(self._state.home):
             self._of_home.setdefault(node, []).append(pod)
+        self._rare = np.flatnonzero(self._state.slot_step[self._state.slot_of]).tolist()
+        """Pods of groups whose limits bind."""
         nodes = len(self._state.cost)
         self._earnest = max(_IN_EARNEST, min(0.5, 10 / nodes))
         self._patience = 600 + (5 if self._progress.is_limited else 40) * nodes
@@ -79,11 +87,12 @@ class Annealing:
         first, period = (each * len(self._state.cost) + _SHORTEST for each in _PERIODS)
         if steps < first:
             return max(1 - steps / first, 0.05)
-        left = steps - first
+        left, hottest = steps - first, 1.0
         while left >= period:
             left -= period
             period *= _LONGER
-        return max(1 - left / period, 0.05)
+            hottest = _AGAIN
+        return max(hottest * (1 - left / period), 0.05)
 
     def _one(self, lenience: float) -> float:
         """One change; what it added to the potential, infinite if it was taken back."""
@@ -98,6 +107,8 @@ class Annealing:
             return change
         if draw < close + _HOME:
             return self._pull_home(lenience)
+        if draw < close + _HOME + _PULL:
+            return self._pull_in(lenience)
         return self._swap(lenience)
 
     # ------------------------------------------------------------------ changes
@@ -139,7 +150,7 @@ class Annealing:
         opens = int(closed[self._chance.randrange(len(closed))])
         costs = state.problem.node_cost
         if self._chance.random() < _DEARER:
-            alike = np.flatnonzero(state.open_mask & (costs >= costs[opens]))
+            alike = np.flatnonzero(state.open_mask)
         else:
             alike = np.flatnonzero(state.open_mask & (costs == costs[opens]))
         closes = self._most_hopeful(alike) if len(alike) else opens
@@ -193,6 +204,28 @@ class Annealing:
             state.refresh(home)
         else:
             cost = self._phases.placer.push(pod, home, lenience + gained)
+        if cost - gained > lenience or self._progress.too_many:
+            state.rewind(mark)
+            return inf
+        return cost - gained
+
+    def _pull_in(self, lenience: float) -> float:
+        """A node that makes little of its room gets a pod from elsewhere in the place of others:
+        often one that is hard to place, since for those the room may be meant.
+        """
+        state = self._state
+        node = self._most_hopeful(np.flatnonzero(state.open_mask))
+        rare = len(self._rare) and self._chance.random() < _RARE
+        pod = self._chance.choice(self._rare) if rare else self._chance.randrange(len(state.place))
+        source = state.place[pod]
+        allowed = state.slot_allowed[state.slots[pod], node]
+        if source == node or state.pinned[pod] or not allowed or not state.number[node]:
+            return inf
+        mark, before = len(state.log), state.potential
+        state.take(pod)
+        state.refresh(source)
+        gained = before - state.potential
+        cost = self._phases.placer.push(pod, node, lenience + gained, 2)
         if cost - gained > lenience or self._progress.too_many:
             state.rewind(mark)
             return inf

@@ -12,6 +12,7 @@ import numpy as np
 
 from rescheduler.model import names
 from rescheduler.model.columns import NONE, Flag
+from rescheduler.plan.balancing.taking_part import ceiling
 from rescheduler.plan.desk import Desk
 from rescheduler.plan.fitting import is_in_maintenance
 from rescheduler.plan.packing import costs
@@ -147,9 +148,8 @@ def _room(desk: Desk, rows: list[int], home: Whole) -> tuple[Whole, Whole]:
 
 
 def _ceilings(desk: Desk, rows: list[int], home: Whole) -> tuple[Whole, Whole]:
-    """Loads as if they were resources, up to the thresholds; who is above already may stay so."""
-    loads, configuration = desk.loads, desk.configuration
-    thresholds = [configuration.cpu_threshold_percent, configuration.memory_threshold_percent]
+    """Loads as if they were resources, up to where nobody is relieved; who is above may stay so."""
+    loads = desk.loads
     step = np.maximum(loads.capacity.max(axis=0, initial=0) / _FINENESS, 1)
     if loads.word == "requests":
         step = np.ones_like(step)
@@ -158,7 +158,7 @@ def _ceilings(desk: Desk, rows: list[int], home: Whole) -> tuple[Whole, Whole]:
     np.add.at(here, home, of_pod)
     exact = np.zeros(loads.used.shape)
     np.add.at(exact, home, np.nan_to_num(loads.of_pod[rows]))
-    room = loads.capacity * np.array(thresholds) / 100 - (loads.used - exact)
+    room = loads.capacity * ceiling(desk) / 100 - (loads.used - exact)
     ceilings = np.where(loads.known[:, None], np.floor(np.nan_to_num(room) / step), 0)
     return of_pod, np.maximum(ceilings.astype(np.int64), here)
 
@@ -168,7 +168,7 @@ class _Kinds:
 
     def __init__(self, desk: Desk, rows: list[int], asks: Whole, groups: Groups) -> None:
         self._desk = desk
-        targets = desk.in_scope & ~desk.closed
+        targets = desk.usable
         masks: dict[bytes, int] = {}
         sets: list[Mask] = []
         known: dict[tuple[object, ...], int] = {}

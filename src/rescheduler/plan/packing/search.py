@@ -23,6 +23,8 @@ _ERA: Final = 1_500
 _TAILS: Final = 3
 _TAIL: Final = 150
 """Steps after the last one, where the best assignment cannot be carried out as it is."""
+_NOTHING: Final = 1e-6
+"""Of cost: so near to the bound nothing is left to be found."""
 _WEIGHT: Final = 0.9
 """Of what holes are worth: less than one, since what is paid is certain."""
 
@@ -43,7 +45,7 @@ their places, in whatever order. The flag: this is the last word, and has to be 
 """
 
 
-def search(
+def search(  # noqa: PLR0913 - what there is to say of a search
     problem: Problem,
     *,
     seed: int,
@@ -51,11 +53,23 @@ def search(
     stop: Callable[[], bool],
     check: Check,
     most_moves: int = NO_LIMIT,
+    is_thorough: bool = True,
 ) -> Outcome:
-    """The same seed and number of steps give the same; so does a stop after as many."""
+    """The same seed and number of steps give the same; so does a stop after as many. Thorough: in
+    the end something is made of the best assignment even if it cannot be carried out as it is.
+    """
     prices = find_prices(problem, min(steps, _ROUNDS), stop)
     progress = Progress(steps - prices.rounds, stop, most_moves)
-    return _Search(problem, prices, seed, progress, check).run()
+    found = _Search(problem, prices, seed, progress, check)
+    found.run()
+    steps = prices.rounds + progress.steps
+    found.make_sure(is_thorough=is_thorough)
+    return Outcome(
+        place=found.best,
+        cost=problem.cost(found.best),
+        bound=_bound(problem, prices, found.best),
+        steps=steps,
+    )
 
 
 class _Search:
@@ -73,26 +87,20 @@ class _Search:
         self._chance = random.Random(seed)  # noqa: S311
         self._progress = progress
         self._pinned = np.zeros(problem.pods, np.bool_)
-        self._best = problem.home
+        self.best = problem.home
         self._rank = self._rank_of(problem.home)
 
-    def run(self) -> Outcome:
+    def run(self) -> None:
         progress = self._progress
         annealing = Annealing(self._first_phases(), self._chance)
         era = _ERA
         while annealing.run(progress.steps + era):
             place, stuck = self._judge(final=False)
+            if self._rank <= (0, self._prices.bound + _NOTHING):
+                return
             if stuck:
                 annealing = Annealing(self._without(place, stuck), self._chance)
             era += era // 2
-        steps = self._prices.rounds + progress.steps
-        self._make_sure()
-        return Outcome(
-            place=self._best,
-            cost=self._problem.cost(self._best),
-            bound=_bound(self._problem, self._prices, self._best),
-            steps=steps,
-        )
 
     def _first_phases(self) -> Phases:
         phases = self._phases_from(self._problem.home)
@@ -115,7 +123,7 @@ class _Search:
         place, stuck = self._check(tidy(self._problem, self._progress.best_place()), final)
         rank = self._rank_of(place)
         if not stuck and rank < self._rank:
-            self._best, self._rank = place, rank
+            self.best, self._rank = place, rank
         return place, stuck
 
     def _rank_of(self, place: Whole) -> tuple[int, float]:
@@ -133,9 +141,11 @@ class _Search:
         self._progress.begin(phases.state)
         return phases
 
-    def _make_sure(self) -> None:
+    def make_sure(self, *, is_thorough: bool) -> None:
         """Time is up: the best assignment, or what can be saved of it with a little more effort."""
         place, stuck = self._judge(final=True)
+        if not is_thorough:
+            return
         for _ in range(_TAILS):
             if not stuck:
                 return
@@ -149,7 +159,7 @@ class _Search:
             place = settle(self._problem, place, stuck)
             place, stuck = self._check(place, True)  # noqa: FBT003
         if self._rank_of(place) < self._rank:
-            self._best = place
+            self.best = place
 
 
 def _bound(problem: Problem, prices: Prices, place: Whole) -> float:

@@ -62,9 +62,10 @@ class State:
         ]
         self.open_mask = np.array(self.open)
         self.home_of = problem.home
-        self.main_group = np.array(
-            [each[0] if each else -1 - pod for pod, each in enumerate(self.groups)]
-        )
+        self.group_table = _table(self.groups)
+        sizes = self.asks[:, holes.grid.resources[0]]
+        self.is_large: list[bool] = (sizes * len(sizes) > sizes.sum()).tolist()
+        """By pod: more than one may have to go where it comes to."""
         self.combination = np.zeros(problem.nodes, np.int64)
         self.worths: list[float] = [0.0] * problem.nodes
         self.stale: dict[int, None] = {}
@@ -75,6 +76,12 @@ class State:
         self.hoped = 0.0
         self.away = int(np.count_nonzero(start.place != problem.home))
         """Pods that are not at home."""
+        self._value_all()
+
+    # ------------------------------------------------------------------ making
+
+    def _value_all(self) -> None:
+        holes, problem = self.holes, self.problem
         self._axes = [
             (resource, size, int(cell))
             for resource, size, cell in zip(
@@ -86,8 +93,6 @@ class State:
         for part in np.array_split(np.arange(problem.nodes), max(problem.nodes // 256, 1)):
             self.refresh_many(part)
         self.stale.clear()
-
-    # ------------------------------------------------------------------ making
 
     def _make_slots(self, problem: Problem) -> None:
         """Kinds that cost the same wherever they are put share a slot; where there are too many,
@@ -330,3 +335,12 @@ class State:
             for pod in self.pods_on(node)
             for group in self.groups[pod]
         )
+
+
+def _table(lists: list[tuple[int, ...]]) -> Whole:
+    """The same as rows of one array, filled up with -1."""
+    width = max(map(len, lists), default=0)
+    table = np.full((len(lists), max(width, 1)), -1, np.int64)
+    for column in range(width):
+        table[:, column] = [each[column] if column < len(each) else -1 for each in lists]
+    return table

@@ -10,6 +10,7 @@ from rescheduler.plan.packing.modelling import Model, model
 from rescheduler.plan.packing.ordering import Order, settle, untangle, untangle_by_numbers
 from rescheduler.plan.packing.problem import Whole
 from rescheduler.plan.packing.search import Outcome, search
+from rescheduler.plan.packing.sweeping import Moves, is_worthwhile, place_of, sweep
 from rescheduler.plan.strategies.strategy import Strategy
 
 NAME: Final = "CostOptimization"
@@ -19,6 +20,7 @@ def decide(desk: Desk) -> Report:
     found = model(desk)
     if not found.problem.pods:
         return Report(strategy=NAME, acted=False, summary="no pod may move")
+    swept = sweep(desk, found) if is_worthwhile(desk, found) else []
     limits = desk.search
     carrier = _Carrier(desk, found)
     outcome = search(
@@ -28,12 +30,14 @@ def decide(desk: Desk) -> Report:
         stop=limits.stop,
         check=carrier.check,
         most_moves=desk.left,
+        # With something in hand, what cannot be carried out as it is need not be saved.
+        is_thorough=not swept,
     )
     desk.steps += outcome.steps
-    place = carrier.carry_out(outcome.place)
+    place = carrier.carry_out(outcome.place, swept)
     _close(desk, found, place)
     _refuse(desk, found)
-    return _report(found, outcome, place)
+    return _report(desk, found, outcome, place)
 
 
 class _Carrier:
@@ -75,18 +79,23 @@ class _Carrier:
     def _force(self, pod: int, node: int) -> None:
         self._desk.move(self._found.rows[pod], node, "")
 
-    def carry_out(self, place: Whole) -> Whole:
-        """As far as every rule allows; gives where pods are then."""
-        problem = self._found.problem
+    def carry_out(self, place: Whole, swept: Moves) -> Whole:
+        """As far as every rule allows, or what was swept if that is better; gives where pods are
+        then.
+        """
         moves = self._moves(place)
         self._desk.rewind(self._mark)
-        place = problem.home.copy()
-        for pod, node in moves:
-            place[pod] = node
+        if self._rank(swept) < self._rank(moves):
+            moves = swept
+        place = place_of(self._found, moves)
         reasons = _Reasons(self._desk, self._found, place)
         for pod, node in moves:
             self._desk.move(self._found.rows[pod], node, reasons.of(pod))
         return place
+
+    def _rank(self, moves: Moves) -> tuple[int, float]:
+        problem, place = self._found.problem, place_of(self._found, moves)
+        return int(np.count_nonzero(problem.broken(place))), problem.cost(place)
 
     def _moves(self, place: Whole) -> list[tuple[int, int]]:
         if self._done is not None and (self._done[0] == place).all():
@@ -143,7 +152,7 @@ def _refuse(desk: Desk, found: Model) -> None:
         desk.refuse(row, reasons)
 
 
-def _report(found: Model, outcome: Outcome, place: Whole) -> Report:
+def _report(desk: Desk, found: Model, outcome: Outcome, place: Whole) -> Report:
     problem = found.problem
     before, after = found.cost_of(problem.home), found.cost_of(place)
     nodes_before, nodes_after = found.in_use(problem.home), found.in_use(place)
@@ -154,10 +163,11 @@ def _report(found: Model, outcome: Outcome, place: Whole) -> Report:
     bound = min(outcome.bound, after)
     left = 100 * (after - bound) / after if after else 0.0
     numbers = f"cost {before:,.6g} -> {after:,.6g}" if moves else f"cost {before:,.6g}"
+    nothing = "no move was found that pays" if desk.is_over() else "no move pays"
     parts = [
         f"{numbers}, {_counted(nodes_before, 'node')} in use"
-        + (f" -> {nodes_after}, {_counted(moves, 'move')}" if moves else ", no move pays"),
-        f"no plan gets below {bound:,.6g}, at most {left:.1f} % less",
+        + (f" -> {nodes_after}, {_counted(moves, 'move')}" if moves else f", {nothing}"),
+        f"no plan for these pods gets below {bound:,.6g}, at most {left:.1f} % less",
         f"{_counted(outcome.steps, 'step')} of search",
     ]
     if broken:

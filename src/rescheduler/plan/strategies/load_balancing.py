@@ -17,7 +17,7 @@ import numpy as np
 from rescheduler.model.moves import Report
 from rescheduler.plan.balancing.candidates import Looking
 from rescheduler.plan.balancing.offers import Worth
-from rescheduler.plan.balancing.searching import Choice, Steps, search
+from rescheduler.plan.balancing.searching import Choice, search
 from rescheduler.plan.balancing.taking_part import (
     ceiling,
     taking_part,
@@ -58,7 +58,7 @@ def decide(desk: Desk) -> Report:
     after = _imbalances(desk, part)
     figures |= {f"{name}After": round(gap, 3) for name, gap in _by_resource(after)}
     figures["moves"] = moved
-    summary = f"{words}, above the threshold of {threshold:g}; {_outcome(after, moved)}"
+    summary = f"{words}, above the threshold of {threshold:g}; {_outcome(desk, after, moved)}"
     return Report(
         strategy=NAME,
         acted=moved > 0,
@@ -83,7 +83,7 @@ class _Balancing:
     def go(self) -> None:
         desk = self._desk
         groups: dict[int, None] = {}
-        while desk.left and desk.steps < desk.search.steps and not desk.search.stop():
+        while desk.left and desk.take_step():
             done = desk.mark()
             groups |= dict.fromkeys(self._move_some())
             # What did not fit when its turn came leaves room for another choice.
@@ -100,10 +100,8 @@ class _Balancing:
         offers = found.offers
         if offers is None:
             return found.groups
-        steps = Steps(left=desk.search.steps - desk.steps, stop=desk.search.stop)
-        choice = Choice(looking.points, offers, self._worth, steps)
+        choice = Choice(looking.points, offers, self._worth, desk)
         taken = search(choice, most, self._threshold, desk.search.seed)
-        desk.steps += steps.taken
         chosen = [
             (found.rows[offers.pod[offer]], int(looking.nodes[offers.nodes[offers.target[offer]]]))
             for offer in taken
@@ -113,8 +111,9 @@ class _Balancing:
         return found.groups
 
     def _carry_out(self, chosen: list[tuple[int, int]]) -> None:
-        """In this order, but for those that fit only when others have gone."""
-        desk, waiting = self._desk, chosen
+        """Low priority first, but for those that fit only when others have gone."""
+        desk = self._desk
+        waiting = sorted(chosen, key=lambda each: desk.priority(each[0]))
         while waiting:
             for row, target in waiting:
                 if self._gained(row, target) > 0 and desk.placement.fits(
@@ -151,7 +150,7 @@ class _Balancing:
     def _refuse_the_rest(self, rows: list[int]) -> None:
         desk = self._desk
         moved = {planned.row for planned in desk.moves}
-        why = "other moves lower the imbalance more"
+        why = desk.ended or "other moves lower the imbalance more"
         if not desk.left:
             why += ", and maxReschedulePods is reached"
         for row in rows:
@@ -168,6 +167,9 @@ class _Balancing:
             before = _imbalances(desk, self._part).max()
             name, size = desk.groups.name(row), len(desk.unit(row))
             if name in tried or len(tried) >= _GROUPS or before <= self._threshold:
+                continue
+            if not desk.take_step():
+                desk.refuse(row, [desk.ended])
                 continue
             tried.add(name)
             mark = desk.mark()
@@ -218,12 +220,15 @@ def _words(desk: Desk, part: Mask) -> str:
     )
 
 
-def _outcome(after: Figures, moved: int) -> str:
+def _outcome(desk: Desk, after: Figures, moved: int) -> str:
     if not moved:
-        return "no move would last and lower it"
+        if not desk.left:
+            return "maxReschedulePods is reached"
+        return desk.ended or "no move would last and lower it"
     moves = "1 move brings" if moved == 1 else f"{moved} moves bring"
     left = ", ".join(f"{name} to {gap:.1f}" for name, gap in _by_resource(after))
-    return f"{moves} the imbalance of {left} points"
+    ended = f"; {desk.ended}" if desk.ended else ""
+    return f"{moves} the imbalance of {left} points{ended}"
 
 
 def _too_few_nodes(desk: Desk, part: Mask) -> str:

@@ -36,7 +36,7 @@ def decide(desk: Desk) -> Report:
     farewells = [_Farewell.of(desk, nodes[node], present[node], moved) for node in nodes]
     for farewell in farewells:
         desk.note(farewell.note(desk))
-    return _report(farewells)
+    return _report(desk, farewells)
 
 
 def _nodes_to_empty(desk: Desk) -> dict[int, str]:
@@ -133,7 +133,7 @@ def _why(desk: Desk, row: int) -> str:
     return "; ".join(desk.refused.get(row, ()))
 
 
-def _report(farewells: Sequence[_Farewell]) -> Report:
+def _report(desk: Desk, farewells: Sequence[_Farewell]) -> Report:
     nodes, leave = len(farewells), sum(each.leave for each in farewells)
     stay = sum(len(each.stay) for each in farewells)
     on_their_way = sum(each.on_their_way for each in farewells)
@@ -144,8 +144,9 @@ def _report(farewells: Sequence[_Farewell]) -> Report:
         summary += f"{leave} of {leave + stay} pods leave"
         summary += f", {stay} {'stays' if stay == 1 else 'stay'}" if stay else ""
     summary += f", {on_their_way} on their way out already" if on_their_way else ""
+    summary += f"; {desk.ended}" if desk.ended else ""
     figures = {"nodes": nodes, "leave": leave, "stay": stay, "onTheirWay": on_their_way}
     return Report(strategy=NAME, acted=leave > 0, summary=summary, figures=figures)
 
 
-STRATEGY: Final = Strategy(name=NAME, decide=decide)
+STRATEGY: Final = Strategy(name=NAME, decide=decide, is_asked=True)

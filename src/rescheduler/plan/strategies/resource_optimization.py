@@ -47,7 +47,7 @@ def decide(desk: Desk) -> Report:
     start = desk.mark()
     part = taking_part(desk)
     for node in hot[:_TRIED]:
-        if not desk.left or desk.search.stop():
+        if not desk.left or not desk.take_step():
             break
         _Relief(desk, node, part).go()
     moved = len(desk.moves) - start
@@ -106,10 +106,12 @@ class _Relief:
         desk, start = self._desk, self._desk.mark()
         before = desk.loads.percent[self._node]
         waiting = self._who_could_go()
-        while desk.left and waiting and self._need().any():
+        while desk.left and waiting and self._need().any() and desk.take_step():
             row = self._best(waiting)
             waiting.remove(row)
             self._move(row)
+            # It may have taken others of its group along.
+            waiting = [each for each in waiting if desk.placement.place[each] == self._node]
         after = desk.loads.percent[self._node]
         if not (after > self._limits).any():
             return
@@ -173,7 +175,7 @@ class _Relief:
             why = relocate(desk, row, self._reason, prefer=self._preference)
             if why:
                 desk.refuse(row, [why])
-                self._held.nowhere.append(row)
+                self._held.nowhere += [] if desk.ended else [row]
             return
         takes = may_take(desk, row, self._others)
         preference = np.where(takes, self._preference(row), np.inf)
@@ -230,6 +232,8 @@ class _Relief:
         causes = []
         if not desk.left:
             causes.append("maxReschedulePods is reached")
+        if desk.ended:
+            causes.append(desk.ended)
         if held.too_big:
             causes.append(
                 f"no node can take {_few(list(map(name, held.too_big)))} and stay "
@@ -272,9 +276,10 @@ def _summary(desk: Desk, hot: list[int], still: list[int], moved: int, limits: F
     nodes = "1 node is" if len(hot) == 1 else f"{len(hot)} nodes are"
     moves = "1 move relieves" if moved == 1 else f"{moved} moves relieve"
     whom = "it" if len(hot) == 1 else "them"
-    done = f"{moves} {whom}" if moved else "no pod can be moved"
+    done = f"{moves} {whom}" if moved else desk.ended or "no pod can be moved"
     left = f"; {len(still)} still above it" if still and moved else ""
-    return f"{nodes} above {bounds} ({desk.loads.word}): {names}; {done}{left}"
+    ended = f"; {desk.ended}" if desk.ended and moved else ""
+    return f"{nodes} above {bounds} ({desk.loads.word}): {names}; {done}{left}{ended}"
 
 
 STRATEGY: Final = Strategy(name=NAME, decide=decide, by_load=True)

@@ -14,5 +14,7 @@ class Strategy:
     """Moves pods on the desk, and says why, or why not."""
     needs: frozenset[str] = frozenset()
     """Resources without which it cannot judge, beside those that every strategy needs."""
+    is_asked: bool = False
+    """It does what a person asked for, so it waits for no cooldown."""
     by_load: bool = False
     """It goes by how loaded nodes are, so it rests while that is unknown."""

@@ -92,11 +92,11 @@ class _Repair:
         self._leaving = leaving
         self._queue = [(self._rank(row), row) for row in broken]
         self._hopeless: dict[tuple[object, ...], str] = {}
-        """What was said to alike pods since the last move."""
+        """What was said to alike pods since the last move that was not taken back."""
 
     def go(self) -> None:
         heapq.heapify(self._queue)
-        while self._queue and self._desk.left and not self._desk.search.stop():
+        while self._queue and self._desk.left and self._desk.take_step():
             rank, row = heapq.heappop(self._queue)
             if not self._reasons(row):
                 continue  # others made room
@@ -145,7 +145,10 @@ class _Repair:
         desk = self._desk
         mark, before = desk.mark(), self._reasons(row)
         for each in leaving:
-            if refusal := self._why_stuck(each, row, before):
+            # Once another has moved, what was said is no longer true, and what is said then will
+            # not be if that move is taken back.
+            said = self._hopeless if desk.mark() == mark else {}
+            if refusal := self._why_stuck(each, row, before, said):
                 desk.rewind(mark)
                 return refusal
         if len(self._reasons(row)) < len(before):
@@ -153,18 +156,20 @@ class _Repair:
         desk.rewind(mark)
         return ["no move that is possible would help"]
 
-    def _why_stuck(self, leaving: int, row: int, broken: Sequence[str]) -> list[str]:
+    def _why_stuck(
+        self, leaving: int, row: int, broken: Sequence[str], said: dict[tuple[object, ...], str]
+    ) -> list[str]:
         """Nothing: it has been moved, for the sake of the row."""
         desk = self._desk
         alike = kind(desk, leaving)
         reasons = list(desk.why_it_stays(leaving))
         if not reasons:
-            why = self._hopeless.get(alike) or relocate(
+            why = said.get(alike) or relocate(
                 desk, leaving, self._reason(row, broken), prefer=self._prefer
             )
             if not why:
                 return []
-            self._hopeless[alike] = why
+            said[alike] = why
             reasons = [why]
         if leaving == row:
             return reasons
@@ -219,7 +224,7 @@ def _staying(desk: Desk, after: Broken) -> str:
 
 
 def _why(desk: Desk, row: int) -> str:
-    unseen = "its turn did not come" if desk.left else "maxReschedulePods is reached"
+    unseen = desk.ended or "its turn did not come" if desk.left else "maxReschedulePods is reached"
     return next(iter(desk.refused.get(row, ())), unseen)
 
 
