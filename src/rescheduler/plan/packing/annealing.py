@@ -27,7 +27,7 @@ _FORGOTTEN: Final = 10
 """Steps after which the hopes of nodes are looked at anew."""
 _CANDIDATES: Final = 4
 """Nodes of which the most hopeful is closed: more of them would always find the same few."""
-_HOME: Final = 0.12
+_HOME: Final = 0.2
 """Share of changes that bring one pod home."""
 _PULL: Final = 0.15
 """Share of changes that bring one pod to a node that makes little of its room."""
@@ -40,7 +40,7 @@ _DEEP: Final = 0.2
 _RARELY: Final = 0.05
 """How seldom nodes can be closed when there are hardly any left to close."""
 _IN_EARNEST: Final = 0.02
-"""Share of changes that are then judged by what is paid alone; more where nodes are few."""
+"""Share of changes that are then judged by what is paid alone; more while that pays."""
 _WITH_ANOTHER: Final = 0.6
 """Share of those in which another node is opened first."""
 _TIDY: Final = 2_000
@@ -63,7 +63,8 @@ class Annealing:
         self._rare = np.flatnonzero(self._state.slot_step[self._state.slot_of]).tolist()
         """Pods of groups whose limits bind."""
         nodes = len(self._state.cost)
-        self._earnest = max(_IN_EARNEST, min(0.5, 10 / nodes))
+        self._luck = 0.15
+        """How often changes in earnest have paid of late."""
         self._patience = 600 + (5 if self._progress.is_limited else 40) * nodes
 
     def run(self, until: int) -> bool:
@@ -83,8 +84,17 @@ class Annealing:
                 progress.note()
         return True
 
+    @property
+    def has_cooled_down(self) -> bool:
+        return self._progress.steps >= sum(self._first_periods)
+
+    @property
+    def _first_periods(self) -> tuple[float, float]:
+        nodes = len(self._state.cost)
+        return _PERIODS[0] * nodes + _SHORTEST, _PERIODS[1] * nodes + _SHORTEST
+
     def _heat(self, steps: int) -> float:
-        first, period = (each * len(self._state.cost) + _SHORTEST for each in _PERIODS)
+        first, period = self._first_periods
         if steps < first:
             return max(1 - steps / first, 0.05)
         left, hottest = steps - first, 1.0
@@ -97,8 +107,10 @@ class Annealing:
     def _one(self, lenience: float) -> float:
         """One change; what it added to the potential, infinite if it was taken back."""
         draw = self._chance.random()
-        if self._closing < _RARELY and draw < self._earnest:
-            return self._swap_in_earnest()
+        if self._closing < _RARELY and draw < _IN_EARNEST + 0.4 * self._luck:
+            change = self._swap_in_earnest()
+            self._luck += 0.05 * ((change < inf) - self._luck)
+            return change
         draw = self._chance.random()
         close = 0.08 + 0.4 * self._closing
         if draw < close:

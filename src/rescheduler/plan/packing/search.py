@@ -26,7 +26,9 @@ _TAIL: Final = 150
 _NOTHING: Final = 1e-6
 """Of cost: so near to the bound nothing is left to be found."""
 _WEIGHT: Final = 0.9
-"""Of what holes are worth: less than one, since what is paid is certain."""
+"""Of what holes are worth: less than one, so that emptying a node gains something at once."""
+_LATER_WEIGHT: Final = 0.95
+"""The same when most is done: then the right kinds of nodes matter more than fewer of them."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -86,6 +88,7 @@ class _Search:
         self._check = check
         self._chance = random.Random(seed)  # noqa: S311
         self._progress = progress
+        self._weight = _WEIGHT
         self._pinned = np.zeros(problem.pods, np.bool_)
         self.best = problem.home
         self._rank = self._rank_of(problem.home)
@@ -100,6 +103,9 @@ class _Search:
                 return
             if stuck:
                 annealing = Annealing(self._without(place, stuck), self._chance)
+            elif annealing.has_cooled_down and self._weight != _LATER_WEIGHT:
+                self._weight = _LATER_WEIGHT
+                annealing = Annealing(self._phases_from(place), self._chance)
             era += era // 2
 
     def _first_phases(self) -> Phases:
@@ -114,7 +120,7 @@ class _Search:
 
     def _phases_from(self, place: Whole) -> Phases:
         start = Start(place, self._pinned.copy())
-        state = State(self._problem, self._prices, self._holes, _WEIGHT, start)
+        state = State(self._problem, self._prices, self._holes, self._weight, start)
         self._progress.begin(state)
         return Phases(state, self._progress, self._chance)
 
