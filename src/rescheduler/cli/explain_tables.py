@@ -42,7 +42,8 @@ def _told(explained: Explanation, *, everything: bool) -> Iterator[tuple[str, li
     yield "Group", [f"moves with {some_of(explained.group)}"] if explained.group else []
     yield "May move", [*_may_move(explained)]
     could_move = not (explained.stays and explained.stays_when_asked)
-    yield "Way", [_WAYS[explained.way]] if could_move else []
+    because = f"; {explained.interrupted}" if explained.interrupted else ""
+    yield "Way", [_WAYS[explained.way] + because] if could_move else []
     yield "Fits on", [_fitting(explained, everything=everything)]
     yield "Not on", [*_not_fitting(explained, everything=everything)]
     yield "Plan", [*_planned(explained)]

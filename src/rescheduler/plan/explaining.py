@@ -40,6 +40,8 @@ class Explanation:
     stays_when_asked: tuple[str, ...]
     """The same when a person or a maintenance wants it away."""
     way: Way
+    interrupted: str
+    """Why it has to end before its successor begins; empty: both can be there."""
     group: tuple[str, ...]
     """Names of pods that have to move with it."""
     verdicts: tuple[Verdict, ...]
@@ -80,6 +82,7 @@ def explain(
         stays=desk.why_it_stays(row),
         stays_when_asked=desk.why_it_stays(row, asked=True),
         way=desk.way(row),
+        interrupted=desk.movable.why_interrupted(row),
         group=tuple(desk.name(each) for each in desk.unit(row) if each != row),
         verdicts=tuple(_verdicts(desk, row)),
         move=moves.get(pod.full_name),

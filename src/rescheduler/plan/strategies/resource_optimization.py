@@ -116,7 +116,7 @@ class _Relief:
         if not (after > self._limits).any():
             return
         stability = desk.configuration.stability
-        gained = float((before - after).max())
+        gained = float((before - after)[before > self._limits].max())
         made = desk.mark() - start
         if made and desk.left and gained < stability.margin_points + stability.move_cost_points:
             desk.rewind(start)
