@@ -4,6 +4,7 @@ The optimum is HiGHS': whatever pods to whatever nodes they fit on, with no marg
 regard to the order of the moves. Small clusters, so that it is proven.
 """
 
+import os
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
@@ -89,7 +90,7 @@ def measure(table: Table) -> None:
 
 
 def _outcomes(shape: Shape) -> Iterator[Outcome]:
-    for seed in range(SEEDS):
+    for seed in range(int(os.environ.get("BENCH_SEEDS", SEEDS))):
         outcome = compare(cluster(shape, seed))
         if outcome.moves or outcome.before > _CONFIGURATION.imbalance_threshold_percent:
             yield outcome

@@ -10,7 +10,13 @@ PATIENCE_SECONDS = 170
 
 
 # The cluster of thousands of nodes takes minutes and many gigabytes: here a small one will do.
-SMALL = {"BENCH_NODES": "50", "BENCH_PODS": "1000", "BENCH_PEER": "none"}
+SMALL = {
+    "BENCH_NODES": "50",
+    "BENCH_PODS": "1000",
+    "BENCH_PEER": "none",
+    "BENCH_SEEDS": "1",
+    "BENCH_PACKING": "1",
+}
 
 
 def run(*arguments: str) -> subprocess.CompletedProcess[str]:
@@ -44,5 +50,6 @@ def test_the_bench_prints_its_figures() -> None:
     assert "one pod moved, planned to ended" in shown.stdout
     assert "limit 512 MB" in shown.stdout
     assert "cluster of 50 nodes, 1,000 pods" in shown.stdout
+    assert "state to plan, 50 nodes" in shown.stdout
     for figure in ("first snapshot", "CPU at 1,000 events/s", "a snapshot meanwhile"):
         assert figure in shown.stdout
