@@ -11,6 +11,7 @@ from typing import Final
 import numpy as np
 
 from rescheduler.config import Configuration
+from rescheduler.model import names
 from rescheduler.model.cluster import Node
 from rescheduler.model.columns import NONE
 from rescheduler.model.moves import Way
@@ -147,6 +148,13 @@ class Desk:
     def unit(self, row: int) -> tuple[int, ...]:
         """The rows that move together with this one, itself among them."""
         return self.groups.members(row)
+
+    def is_part_of_its_node(self, row: int) -> bool:
+        """Of a DaemonSet, or static: it ends with the node, and keeps nobody from emptying it."""
+        pods = self.snapshot.pods
+        owner = self.snapshot.owners[pods.owner[row]] if pods.owner[row] != NONE else None
+        is_static = names.MIRROR_POD in pods.annotations.get(row, {})
+        return is_static or (owner is not None and owner.kind == "DaemonSet")
 
     def name(self, row: int) -> str:
         return self.snapshot.pods.names[row]

@@ -97,16 +97,9 @@ def _who_may_move(desk: Desk) -> tuple[list[int], dict[int, tuple[str, ...]]]:
             reasons = ("it belongs to a group, and nodes are emptied pod by pod",)
         if not reasons:
             rows.append(row)
-        elif not _is_part_of_its_node(desk, row):
+        elif not desk.is_part_of_its_node(row):
             staying[row] = reasons
     return rows, staying
-
-
-def _is_part_of_its_node(desk: Desk, row: int) -> bool:
-    pods = desk.snapshot.pods
-    owner = desk.snapshot.owners[pods.owner[row]] if pods.owner[row] != NONE else None
-    is_static = names.MIRROR_POD in pods.annotations.get(row, {})
-    return is_static or (owner is not None and owner.kind == "DaemonSet")
 
 
 def _always_open(desk: Desk, staying: Iterable[int]) -> Mask:

@@ -4,9 +4,8 @@ from collections.abc import Callable, Container, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final, Self
 
-from rescheduler.model import names
 from rescheduler.model.cluster import Node
-from rescheduler.model.columns import NONE, Flag
+from rescheduler.model.columns import Flag
 from rescheduler.model.moves import Report
 from rescheduler.plan import emptying
 from rescheduler.plan.desk import Desk
@@ -98,7 +97,7 @@ class _Farewell:
     @classmethod
     def of(cls, desk: Desk, node: str, rows: Sequence[int], moved: Container[int]) -> Self:
         flags = desk.snapshot.pods.flags
-        others = [row for row in rows if not _is_part_of_its_node(desk, row)]
+        others = [row for row in rows if not desk.is_part_of_its_node(row)]
         staying = [row for row in others if row not in moved]
         gone = [row for row in staying if flags[row] & (Flag.TERMINATING | Flag.LEAVING)]
         return cls(
@@ -120,13 +119,6 @@ class _Farewell:
         if self.end_with_it:
             words += f"; {self.end_with_it} of DaemonSets or static end with the node"
         return words
-
-
-def _is_part_of_its_node(desk: Desk, row: int) -> bool:
-    pods = desk.snapshot.pods
-    owner = desk.snapshot.owners[pods.owner[row]] if pods.owner[row] != NONE else None
-    is_static = names.MIRROR_POD in pods.annotations.get(row, {})
-    return is_static or (owner is not None and owner.kind == "DaemonSet")
 
 
 def _why(desk: Desk, row: int) -> str:
