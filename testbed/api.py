@@ -48,6 +48,13 @@ KINDS: Mapping[str, tuple[str, str, bool]] = {
     ),
     "ClusterRole": ("rbac.authorization.k8s.io/v1", "clusterroles", False),
     "ClusterRoleBinding": ("rbac.authorization.k8s.io/v1", "clusterrolebindings", False),
+    "CustomResourceDefinition": (
+        "apiextensions.k8s.io/v1",
+        "customresourcedefinitions",
+        False,
+    ),
+    "PodMigration": ("rescheduler.io/v1alpha1", "podmigrations", True),
+    "Lease": ("coordination.k8s.io/v1", "leases", True),
     "Role": ("rbac.authorization.k8s.io/v1", "roles", True),
     "RoleBinding": ("rbac.authorization.k8s.io/v1", "rolebindings", True),
 }

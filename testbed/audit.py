@@ -138,6 +138,10 @@ class Audit:
             if write.verb not in ("get", "list", "watch") and not write.dry_run and write.code < 300  # noqa: PLR2004
         ]
 
+    def pods_before(self) -> list[str]:
+        """Those that were there at the beginning."""
+        return self._pods(lambda seen: seen.version <= self.began)
+
     def pods_made(self) -> list[str]:
         return self._pods(lambda seen: seen.version > self.began)
 

@@ -8,7 +8,9 @@ from testbed.api import Object
 BEHAVIOUR = "testbed.rescheduler.io/"
 """Prefix of the annotations that `stages.yaml` obeys."""
 MIGRATION = "scheduler.alpha.kubernetes.io/migration-id"
-"""The label that every copy of a migration has."""
+"""The label that every pod of a migration has: the copy, and the original while it is moved."""
+MOVED = "scheduler.alpha.kubernetes.io/migrated-from"
+"""The label that only the copy has."""
 METRICS_PATH = "metrics.k8s.io/resource-metrics-path"
 
 

@@ -23,13 +23,13 @@ from testbed.api import Api, ApiError, Object, path_of
 from testbed.audit import Audit, is_ready, is_usable, ready_endpoints
 from testbed.auditor import Auditor, auditing
 from testbed.faultproxy import FaultProxy
+from testbed.installing import install_rights, rights_within
 from testbed.instance import Instance
 from testbed.scenarios import Recording, Run
 
-__all__ = ["OWNER", "RBAC", "Process", "Run", "World", "install_rights", "make_world"]
+__all__ = ["OWNER", "Process", "Run", "World", "install_rights", "make_world"]
 
 OWNER = "testbed.rescheduler.io/owner"
-RBAC = Path(__file__).parent.parent / "manifests" / "rescheduler" / "rbac.yaml"
 SERVICE_ACCOUNT = ("kube-system", "rescheduler-scheduler")
 
 WAIT_SECONDS = 60.0
@@ -215,11 +215,38 @@ class World:
         found: list[Object] = []
 
         async def is_there() -> bool:
-            selector = f"app={app},{builders.MIGRATION}"
+            selector = f"app={app},{builders.MOVED}"
             found[:] = await self.api.list("Pod", self.name, selector)
             return bool(found)
 
         await self.wait(f"a pod of {app} is being moved", is_there)
+        return found[0]
+
+    async def records(self, name: str = "") -> list[Object]:
+        """The PodMigrations of this pod, or of this workload's pods, or all; the oldest first."""
+        found = [
+            record
+            for record in await self.api.list("PodMigration", self.name)
+            if f"{record['spec']['pod']['name']}-".startswith(f"{name}-" if name else "")
+        ]
+        return sorted(
+            found,
+            key=lambda each: (each["metadata"]["creationTimestamp"], each["spec"]["attempt"]),
+        )
+
+    async def wait_for_record(self, name: str = "", **status: str) -> Object:
+        """One of `records` that is so, for example phase="Completed", as soon as there is one."""
+        found: list[Object] = []
+
+        async def is_there() -> bool:
+            found[:] = [
+                record
+                for record in await self.records(name)
+                if status.items() <= (record.get("status") or {}).items()
+            ]
+            return bool(found)
+
+        await self.wait(f"a migration of {name or 'any pod'} has {status}", is_there)
         return found[0]
 
     async def find_pod(self, pod: str) -> Object | None:
@@ -284,6 +311,9 @@ class World:
             "apiVersion": "rescheduler.io/v1alpha1",
             "kind": "ReschedulerConfiguration",
             "scope": {"namespaces": [self.name], "nodeSelector": f"{OWNER}={self.name}"},
+            # Alone in its scope, a process needs no lease; and one that was killed leaves none that
+            # the next would have to wait for. make_world grants a Lease here, for tests about it.
+            "leaderElection": {"leaderElect": False, "resourceNamespace": self.name},
             # One move a pass, and the next pass may go on at once: what most tests look at.
             "maxReschedulePods": 1,
             "stability": {"cooldown": dict.fromkeys(("pod", "workload", "node"), "0s")},
@@ -363,6 +393,8 @@ async def make_world(instance: Instance, folder: Path, name: str) -> AsyncIterat
     unique = f"{name[:30].strip('-')}-{secrets.token_hex(3)}"
     async with Api(instance.url, instance.tokens["admin"], instance.client_ssl()) as api:
         await api.create({"kind": "Namespace", "metadata": {"name": unique}})
+        for manifest in rights_within(unique):
+            await api.create(manifest)
         token, credential = await _token(api)
         world = World(
             instance=instance,
@@ -383,13 +415,6 @@ async def make_world(instance: Instance, folder: Path, name: str) -> AsyncIterat
                 *(api.delete(each["kind"], None, unique) for each in world.policies),
                 return_exceptions=True,
             )
-
-
-async def install_rights(instance: Instance) -> None:
-    """Applies rbac.yaml, as an operator would."""
-    async with Api(instance.url, instance.tokens["admin"], instance.client_ssl()) as api:
-        for manifest in yaml.safe_load_all(RBAC.read_text()):
-            await api.apply(manifest)
 
 
 async def _token(api: Api) -> tuple[str, str]:

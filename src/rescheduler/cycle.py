@@ -1,24 +1,229 @@
-"""One pass of the flow, from cluster state to finished moves: the one file that knows all."""
+"""One pass of the flow, from cluster state to moves on their way: the one file that knows all."""
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
-from typing import Final
+import asyncio
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field, replace
+from typing import Any, Final, Protocol
 
 import structlog
 
-from rescheduler import migrate, plan
+from rescheduler import plan
 from rescheduler.clock import Clock
-from rescheduler.config import NEVER, Configuration, Scope
+from rescheduler.config import Configuration
 from rescheduler.kube import KubeApi
-from rescheduler.migrate import Intent, Outcome
-from rescheduler.model import names
-from rescheduler.model.cluster import Pod
-from rescheduler.model.moves import Move, Plan
+from rescheduler.leading import Term
+from rescheduler.migrate import Figures, Intent, Outcome, cordoning, migrating, strays
+from rescheduler.migrate.waves import PlanRun, TakesMoves
+from rescheduler.model.cluster import Node
+from rescheduler.model.moves import Move, Plan, Way
 from rescheduler.model.snapshot import Snapshot
-from rescheduler.observe import observing
+from rescheduler.observe import Observer, observing
+
+GRACE_SECONDS: Final = 20.0
+"""For moves that are nearly done, when we are told to stop: less than the 30 s that a pod has."""
+
+_HEARING_SECONDS: Final = 0.5
+"""Until whoever waits for a move has heard of its end."""
 
 _DECIDING_SECONDS: Final = 5.0
 """After which a search ends with the best that it has found: what it looks at grows old."""
+
+_MAINTENANCE: Final = "NodeMaintenance"
+
+
+class Stops(Protocol):
+    """As far as whoever ends needs the migrator."""
+
+    async def stop(self, grace_seconds: float) -> None: ...
+
+
+class Observes(Protocol):
+    """As far as a pass needs the observer."""
+
+    def snapshot(self) -> Snapshot: ...
+
+    def with_usage(self, snapshot: Snapshot) -> Snapshot: ...
+
+    def assume(self, move: Move) -> bool: ...
+
+    def forget(self, move: Move) -> None: ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pass:
+    """What one of them has seen and decided."""
+
+    snapshot: Snapshot
+    plan: Plan
+    run: PlanRun | None
+    """None: nothing is carried out, as nothing is to be done or only looking was asked for."""
+
+
+@dataclass(slots=True)
+class _Told:
+    """What was said in the pass before: said again, it would be noise."""
+
+    reports: dict[str, tuple[bool, bool]] = field(default_factory=dict)
+    notes: set[str] = field(default_factory=set)
+
+
+class Passes:
+    """One after the other, with an observer and a migrator that live as long as they do.
+
+    Safe to begin at any time and after any crash: what the cluster shows decides everything.
+    """
+
+    def __init__(
+        self,
+        kube: KubeApi,
+        clock: Clock,
+        configuration: Configuration,
+        observer: Observes,
+        migrator: TakesMoves | None,
+    ) -> None:
+        """Without a migrator they only look and plan."""
+        self._kube = kube
+        self._clock = clock
+        self._configuration = configuration
+        self._observer = observer
+        self._migrator = migrator
+        self._memory = plan.Memory()
+        self._told = _Told()
+        self._stopping = False
+
+    def stop(self) -> None:
+        """A search that is going on ends soon."""
+        self._stopping = True
+
+    async def one(self) -> Pass:
+        # 1. Observe.
+        snapshot = self._observer.with_usage(self._observer.snapshot())
+        # 2. Put in order what is not about a plan: marks that nobody remembers, and cordons.
+        if self._migrator is not None:
+            await self._put_in_order(snapshot)
+        # 3. Plan, beside the event loop: what is under way does not wait for it.
+        decided = await asyncio.to_thread(self._plan, snapshot, self._search())
+        self._explain(decided, snapshot)
+        # 4. Migrate: it is carried out while further passes are made.
+        return Pass(snapshot=snapshot, plan=decided, run=self._begin(decided.moves))
+
+    # ------------------------------------------------------------------ putting in order
+
+    async def _put_in_order(self, snapshot: Snapshot) -> None:
+        scope = self._configuration.scope
+        await strays.sweep(self._kube, snapshot, scope, self._configuration.migration)
+        is_enabled = _MAINTENANCE in self._configuration.enabled_strategies
+        decide = cordoning.for_maintenance if is_enabled else cordoning.only_to_uncordon
+        await cordoning.keep_cordons(self._kube, self._nodes_in_scope(snapshot), decide)
+
+    def _nodes_in_scope(self, snapshot: Snapshot) -> Iterable[Node]:
+        selector = self._configuration.scope.node_selector
+        return (node for node in snapshot.nodes if selector.matches(node.labels))
+
+    # ------------------------------------------------------------------ planning
+
+    def _search(self) -> plan.Search:
+        end = self._clock.monotonic() + _DECIDING_SECONDS
+        return plan.Search(stop=lambda: self._stopping or self._clock.monotonic() >= end)
+
+    def _plan(self, snapshot: Snapshot, search: plan.Search) -> Plan:
+        return plan.plan(snapshot, self._configuration, search=search, memory=self._memory)
+
+    # ------------------------------------------------------------------ migrating
+
+    def _begin(self, moves: Sequence[Move]) -> PlanRun | None:
+        if not moves or self._migrator is None or self._stopping:
+            return None
+        return PlanRun(
+            self._migrator, moves, assume=self._observer.assume, forget=self._observer.forget
+        )
+
+    # ------------------------------------------------------------------ telling
+
+    def _explain(self, decided: Plan, snapshot: Snapshot) -> None:
+        log = structlog.get_logger()
+        for report in decided.reports:
+            state = (report.acted, report.blind)
+            is_news = report.acted or self._told.reports.get(report.strategy) != state
+            self._told.reports[report.strategy] = state
+            told = (log.warning if report.blind else log.info) if is_news else log.debug
+            words = "strategy acts" if report.acted else "strategy rests"
+            told(words, strategy=report.strategy, because=report.summary)
+        for note in decided.notes:
+            told = log.debug if note in self._told.notes else log.warning
+            told("note", text=note)
+        self._told.notes = set(decided.notes)
+        log.debug(
+            "planned",
+            moves=len(decided.moves),
+            summary=decided.summary,
+            nodes=len(snapshot.nodes),
+            pods=len(snapshot.rows),
+            unreadable=len(snapshot.unreadable),
+        )
+        for refusal in decided.refusals:
+            log.debug("stays", pod=refusal.full_name, because="; ".join(refusal.reasons))
+
+
+# ---------------------------------------------------------------------- questions of others
+
+
+def checking(observer: Observes, configuration: Configuration) -> Callable[[Intent], str]:
+    """Answers, for whoever is about to begin a migration, why it would not be planned any more."""
+    # Not that of the plans, which are made in another thread.
+    memory = plan.Memory()
+
+    def why_not(intent: Intent) -> str:
+        move = Move(
+            namespace=intent.namespace,
+            pod=intent.pod,
+            uid=intent.uid,
+            source=intent.source,
+            target=intent.target,
+            strategy=intent.strategy,
+            reason=intent.reason,
+            way=Way.RESTART if intent.may_interrupt else Way.SURGE,
+            asked=intent.asked,
+        )
+        return plan.why_not_there(observer.snapshot(), configuration, move, memory)
+
+    return why_not
+
+
+# ---------------------------------------------------------------------- with an orderly end
+
+
+async def to_an_end(
+    doing: Coroutine[Any, Any, None],
+    migrator: Stops,
+    *,
+    may_write: Callable[[], bool],
+    stop: Callable[[], object],
+) -> None:
+    """Does it, and then lets end what is nearly done: nobody may come soon to go on with it. So it
+    does when it is cancelled in the middle, after a call of `stop`, which is to see to it that
+    `doing` begins nothing more; until then it is left to hear what becomes of its moves.
+    """
+    task = asyncio.ensure_future(doing)
+    try:
+        await asyncio.wait([task])
+        if task.exception() is None:
+            await migrator.stop(GRACE_SECONDS)
+    except asyncio.CancelledError:
+        # Whoever may not write any more can end nothing.
+        if may_write():
+            stop()
+            await migrator.stop(GRACE_SECONDS)
+            await asyncio.wait([task], timeout=_HEARING_SECONDS)
+        raise
+    finally:
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+    await task
+
+
+# ---------------------------------------------------------------------- one pass alone
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,123 +234,96 @@ class Report:
     """What was done and why, in one sentence."""
 
 
-async def run_once(kube: KubeApi, clock: Clock, configuration: Configuration) -> Report:
-    """Safe to call at any time and after any crash: what the cluster shows decides everything."""
-    # 1. Observe.
-    #    One pass has no history: one sample of usage has to do.
+async def dry_run_once(kube: KubeApi, clock: Clock, configuration: Configuration) -> Report:
+    """Says what it would do, and does nothing."""
+    async with _observing(kube, clock, configuration) as observer:
+        seen = await Passes(kube, clock, configuration, observer, None).one()
+        return dry_report(seen.plan)
+
+
+@asynccontextmanager
+async def _observing(
+    kube: KubeApi, clock: Clock, configuration: Configuration
+) -> AsyncIterator[Observer]:
+    # One pass has no history: one sample of usage has to do.
     usage = replace(configuration.usage, debounce=1)
     needed = plan.needs(configuration.enabled_strategies)
     async with observing(kube, clock, needed, usage) as observer:
         await observer.settled()
         await observer.measure()
-        snapshot = observer.with_usage(observer.snapshot())
-        # 2. Finish or undo what an earlier process left in the middle. Whoever had to do that
-        #    starts nothing new in the same pass: its picture of the cluster is from before.
-        scope = configuration.scope
-        unfinished = await migrate.find_unfinished(kube)
-        if ours := [intent for intent in unfinished if scope.covers(intent.namespace)]:
-            return await _resume(kube, clock, configuration, ours)
-        await migrate.sweep_marks(kube, _marked(snapshot, scope), unfinished)
-        # 3. Plan.
-        end = clock.monotonic() + _DECIDING_SECONDS
-        search = plan.Search(stop=lambda: clock.monotonic() >= end)
-        decided = plan.plan(snapshot, _carried_out(configuration), search=search)
-        _explain(decided, snapshot)
-        # 4. Migrate, one after the other: each was judged as of when those before it are done.
-        outcomes: list[tuple[Move, Outcome]] = []
-        for move in decided.moves:
-            if any(_may_rest_on(move, failed) for failed in _failed(outcomes)):
-                continue
-            observer.assume(move)
-            try:
-                outcomes.append((move, await _migrate(kube, clock, configuration, move)))
-            finally:
-                observer.forget(move)
-    return _report(decided, outcomes)
+        yield observer
 
 
-def _failed(outcomes: Iterable[tuple[Move, Outcome]]) -> Iterable[Move]:
-    return (move for move, outcome in outcomes if not outcome.moved)
+async def run_once(
+    kube: KubeApi,
+    clock: Clock,
+    configuration: Configuration,
+    term: Term,
+    may_write: Callable[[], bool],
+) -> Report:
+    """Returns when everything that it has begun has ended."""
+    async with (
+        _observing(kube, clock, configuration) as observer,
+        migrating(
+            kube,
+            clock,
+            configuration,
+            holder=term.holder,
+            fence=term.number,
+            why_not=checking(observer, configuration),
+        ) as migrator,
+    ):
+        await migrator.synced()
+        # What an earlier process left in the middle goes on by itself. Whoever had to wait for
+        # that begins nothing new: its picture of the cluster is from before.
+        if unfinished := migrator.unfinished:
+            await to_an_end(migrator.idle(), migrator, may_write=may_write, stop=_tell_stop)
+            return _of_unfinished(unfinished, migrator.figures)
+        seen = await Passes(kube, clock, configuration, observer, migrator).one()
+        if (run := seen.run) is not None:
+
+            def stop() -> None:
+                run.stop()
+                _tell_stop()
+
+            await to_an_end(run.run(), migrator, may_write=may_write, stop=stop)
+        return _report(seen)
 
 
-def _may_rest_on(move: Move, failed: Move) -> bool:
-    """It was judged as if the other had been done: it may want its room, or is of its group. The
-    rest goes on, or one pod that cannot be moved would hold up all others in every pass.
-    """
-    return move.target == failed.source or (bool(move.group) and move.group == failed.group)
+def _tell_stop() -> None:
+    structlog.get_logger().info(
+        "stops: begins nothing more", because="interrupted", grace_seconds=GRACE_SECONDS
+    )
 
 
-def _carried_out(configuration: Configuration) -> Configuration:
-    """As far as moves are carried out today: pods of ReplicaSets, by surge. What is not moved must
-    not be planned either, or moves would rest on it that are.
-    """
-    pods = replace(configuration.pods, interruptions=NEVER, bare_pods=False, jobs=False)
-    return replace(configuration, pods=pods)
+def _of_unfinished(count: int, figures: Figures) -> Report:
+    counted = f"{count} unfinished {'migration' if count == 1 else 'migrations'}"
+    ended = f"{figures.completed} moved, {figures.failed} not"
+    reasons = ", ".join(f"{times} {reason}" for reason, times in sorted(figures.reasons.items()))
+    return Report(
+        moved=figures.completed,
+        failed=figures.failed,
+        summary=f"went on with {counted}: {ended}{f' ({reasons})' if reasons else ''}",
+    )
 
 
-def _report(decided: Plan, outcomes: Sequence[tuple[Move, Outcome]]) -> Report:
-    if not outcomes:
-        return Report(moved=0, failed=0, summary=f"nothing moved: {decided.summary}")
-    moved = sum(outcome.moved for _, outcome in outcomes)
-    told = "; ".join(_told(move, outcome) for move, outcome in outcomes)
-    return Report(moved=moved, failed=len(outcomes) - moved, summary=told)
+def dry_report(decided: Plan) -> Report:
+    told = "; ".join(
+        f"would move {each.full_name} from {each.source} to {each.target}: {each.reason}"
+        for each in decided.moves
+    )
+    return Report(moved=0, failed=0, summary=told or f"nothing to move: {decided.summary}")
+
+
+def _report(seen: Pass) -> Report:
+    run = seen.run
+    if run is None or not run.outcomes:
+        return Report(moved=0, failed=0, summary=f"nothing moved: {seen.plan.summary}")
+    told = "; ".join(_told(move, outcome) for move, outcome in run.outcomes)
+    return Report(moved=run.moved, failed=run.failed, summary=told)
 
 
 def _told(move: Move, outcome: Outcome) -> str:
     if outcome.moved:
         return f"moved {move.full_name} from {move.source} to {move.target}: {move.reason}"
     return f"did not move {move.full_name}: {outcome.reason}: {outcome.message}"
-
-
-def _marked(snapshot: Snapshot, scope: Scope) -> tuple[Pod, ...]:
-    marked = (
-        row
-        for row, annotations in snapshot.pods.annotations.items()
-        if names.PREVIOUS_DELETION_COST in annotations
-    )
-    return tuple(pod for pod in snapshot.pods_of(marked) if scope.covers(pod.namespace))
-
-
-async def _migrate(
-    kube: KubeApi, clock: Clock, configuration: Configuration, move: Move
-) -> Outcome:
-    intent = await migrate.intend(kube, move)
-    if isinstance(intent, Outcome):
-        return intent
-    return await migrate.carry_out(kube, clock, intent, configuration.migration)
-
-
-async def _resume(
-    kube: KubeApi, clock: Clock, configuration: Configuration, unfinished: list[Intent]
-) -> Report:
-    outcomes = [
-        await migrate.carry_out(kube, clock, intent, configuration.migration)
-        for intent in unfinished
-    ]
-    moved = sum(outcome.moved for outcome in outcomes)
-    ended = "; ".join(
-        f"{intent.namespace}/{intent.pod}: {outcome.reason}: {outcome.message}"
-        for intent, outcome in zip(unfinished, outcomes, strict=True)
-    )
-    summary = f"ended {len(outcomes)} unfinished migrations: {ended}"
-    return Report(moved=moved, failed=len(outcomes) - moved, summary=summary)
-
-
-def _explain(decided: Plan, snapshot: Snapshot) -> None:
-    log = structlog.get_logger()
-    for report in decided.reports:
-        told = log.warning if report.blind else log.info
-        words = "strategy acts" if report.acted else "strategy rests"
-        told(words, strategy=report.strategy, because=report.summary)
-    for note in decided.notes:
-        log.warning("note", text=note)
-    log.info(
-        "planned",
-        moves=len(decided.moves),
-        summary=decided.summary,
-        nodes=len(snapshot.nodes),
-        pods=len(snapshot.rows),
-        unreadable=len(snapshot.unreadable),
-    )
-    for refusal in decided.refusals:
-        log.debug("stays", pod=refusal.full_name, because="; ".join(refusal.reasons))

@@ -29,6 +29,7 @@ from testbed.faultproxy.faults import (
     drop_reply,
     drop_request,
     half_open,
+    hold,
     kill,
 )
 from testbed.faultproxy.proxy import FaultProxy
@@ -38,6 +39,7 @@ from testbed.faultproxy.streams import (
     cut_after,
     cut_after_bytes,
     drop_events,
+    hold_events,
     inject_event,
     rewrite_events,
     stall_after,
@@ -65,6 +67,8 @@ __all__ = [
     "fail",
     "gone",
     "half_open",
+    "hold",
+    "hold_events",
     "inject_event",
     "internal_error",
     "kill",

@@ -41,6 +41,19 @@ def delay(seconds: float) -> Fault:
     return Fault(f"delay({seconds})", act, final=False)
 
 
+def hold(until: asyncio.Event) -> Fault:
+    """Keep the request here until the event is set; if the client leaves before, it is never sent.
+
+    What happens meanwhile, the client did not know when it decided to ask.
+    """
+
+    async def act(_: Exchange, strike: Strike) -> None:
+        strike()
+        await until.wait()
+
+    return Fault("hold", act, final=False)
+
+
 def drop_request() -> Fault:
     """Close the connection; the API server never sees the request."""
 

@@ -39,6 +39,19 @@ def stall_after(events: int) -> Fault:
     return _stream_fault(f"stall_after({events})", edit)
 
 
+def hold_events(until: asyncio.Event) -> Fault:
+    """Keep the events here until the event is set, then let them all go, none lost."""
+
+    async def edit(chunks: Chunks, strike: Strike) -> Chunks:
+        async for event in chunks:
+            if not until.is_set():
+                strike()
+                await until.wait()
+            yield event
+
+    return _stream_fault("hold_events", edit)
+
+
 def inject_event(line: bytes, *, after: int = 0) -> Fault:
     """Slip an event in behind so many others; `watch_event` and `expired_event` make some.
 

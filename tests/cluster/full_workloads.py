@@ -6,6 +6,12 @@ from rescheduler import wire
 from tests.cluster.full_objects import OWNER, RESOURCES, SELECTOR, THEN, Full, Object, condition
 
 
+def _placed() -> Object:
+    """As nobody should write it: past the scheduler."""
+    template = _template()
+    return {**template, "spec": {**template["spec"], "nodeName": "somewhere"}}
+
+
 def _template() -> Object:
     container = {"name": "app", "image": "app:1", "resources": RESOURCES}
     labels = {"app": "web", "tier": "1", "track": "a"}
@@ -24,7 +30,7 @@ def workloads() -> Iterator[Full]:
     yield Full(
         resource=wire.REPLICA_SETS,
         name="set",
-        content={"spec": {**common, "replicas": 0}},
+        content={"spec": {**common, "template": _placed(), "replicas": 0}},
         status={**counts, "fullyLabeledReplicas": 4, "terminatingReplicas": 1},
     )
     yield Full(
@@ -55,6 +61,7 @@ def workloads() -> Iterator[Full]:
         content={
             "spec": {
                 **common,
+                "template": _placed(),
                 "replicas": 0,
                 "serviceName": "service",
                 "podManagementPolicy": "Parallel",

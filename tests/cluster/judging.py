@@ -3,6 +3,7 @@
 from testbed.api import Object
 from testbed.audit import Audit
 from testbed.scenarios import Scene
+from testbed.world import World
 
 HISTORY = "scheduler.alpha.kubernetes.io/"
 
@@ -53,6 +54,28 @@ async def assert_no_trace(world: Scene, audit: Audit, *, app: str) -> None:
         marks = {**pod["metadata"]["labels"], **(pod["metadata"].get("annotations") or {})}
         assert not [key for key in marks if key.startswith(HISTORY)]
         assert "controller.kubernetes.io/pod-deletion-cost" not in marks
+
+
+async def assert_nothing_of_ours_is_left(world: World) -> None:
+    """Beside the history on pods that were moved, and the records of finished migrations."""
+    for pod in await world.api.list("Pod", world.name):
+        metadata = pod["metadata"]
+        marks = {**(metadata.get("labels") or {}), **(metadata.get("annotations") or {})}
+        history = [key for key in marks if key.startswith(HISTORY) and "rescheduling" not in key]
+        if HISTORY + "original-pod" in marks:
+            assert marks[HISTORY + "migration-status"] == "completed", metadata
+        else:
+            assert history == [], metadata
+        assert "controller.kubernetes.io/pod-deletion-cost" not in marks, metadata
+    budgets = await world.api.list("PodDisruptionBudget", world.name)
+    assert [each["metadata"]["name"] for each in budgets if _is_temporary(each)] == []
+    for record in await world.records():
+        assert record["status"]["phase"] in ("Completed", "Failed"), record
+        assert "rescheduler.io/steering" not in (record["metadata"].get("labels") or {}), record
+
+
+def _is_temporary(budget: Object) -> bool:
+    return str(budget["metadata"]["name"]).endswith("-rescheduler-pdb")
 
 
 def _what_runs(pod: Object) -> list[tuple[str, str, Object]]:

@@ -13,6 +13,8 @@ from tests.cluster.judging import (
 from tests.cluster.stage import set_stage
 
 HALF_OPEN_SECONDS = 4.0
+FEW = 20
+"""Requests in a few seconds: more of them would be a loop without pauses."""
 
 
 async def test_completes_while_every_answer_takes_a_second(world: World) -> None:
@@ -47,11 +49,11 @@ async def test_gives_up_when_the_copy_can_never_be_created(world: World) -> None
     await set_stage(world, 2)
     async with world.auditor() as auditor, world.faults() as proxy:
         refused = proxy.on(Match(verb="create", resource="pods"), internal_error())
-        run = await world.run(migration={"readyTimeout": "3s"})
+        run = await world.run(migration={"readyTimeout": "3s", "budgetTimeout": "2s"})
         audit = await world.audit(auditor)
     assert run.code == 1, run
-    assert refused.fired > 1
-    assert audit.writes() == []
+    assert 1 < refused.fired < FEW
+    assert audit.pods_made() == []
     await assert_as_if_nothing_happened(world, audit, app="web")
 
 
@@ -63,7 +65,7 @@ async def test_gives_up_when_evictions_can_never_be_asked_for(world: World) -> N
         run = await world.run(migration={"readyTimeout": "5s", "budgetTimeout": "2s"})
         audit = await world.audit(auditor)
     assert run.code == 1, run
-    assert refused.fired > 1
+    assert 1 < refused.fired < FEW
     await assert_as_if_nothing_happened(world, audit, app="web")
 
 
@@ -79,7 +81,7 @@ async def test_what_cannot_be_taken_back_now_is_taken_back_by_the_next_run(world
         second = await world.run(migration=brief, enabledStrategies=[])
         audit = await world.audit(auditor)
     assert first.code == 1, first
-    assert refused.fired > 1
+    assert 1 < refused.fired < FEW
     assert "deletionTimestamp" not in copy["metadata"]
     assert "unfinished" in second.summary
     await assert_as_if_nothing_happened(world, audit, app="web")

@@ -56,7 +56,7 @@ async def test_every_step_is_one_structured_line(world: World) -> None:
     full, empty = await set_stage(world, 2)
     run = await world.run()
     steps = [line for line in run.lines if "migration" in line]
-    assert steps[0]["event"] == "creates the copy"
+    assert steps[0]["event"] == "marks the original as being moved"
     assert steps[-1]["event"] == "ended"
     for line in steps:
         assert (line["source"], line["target"], line["strategy"]) == (full, empty, "LoadBalancing")
@@ -108,6 +108,8 @@ async def test_stopped_in_the_middle_it_says_so_and_the_next_run_goes_on(
         second = await world.run(enabledStrategies=[])
         audit = await world.audit(auditor)
     assert stopped.code == 130
-    assert stopped.errors == "interrupted; the next run ends what this one left unfinished"
+    assert stopped.errors == (
+        "interrupted; the next run ends what is left unfinished, as does rescheduler cleanup"
+    )
     assert second.code == 0, second
     await assert_exactly_one_moved(world, audit, app="web", to=empty)

@@ -12,12 +12,19 @@ from rescheduler.config.configuration import (
     STRATEGIES,
     ClientConnection,
     Configuration,
-    LeaderElection,
-    Migration,
     Scope,
     Verbs,
 )
 from rescheduler.config.documents import load, parse, to_document
+from rescheduler.config.leading import LeaderElection
+from rescheduler.config.migration import (
+    CircuitBreaker,
+    Groups,
+    Migration,
+    Retention,
+    Retry,
+    TemporaryBudget,
+)
 from rescheduler.config.pods import ALLOWED, NEVER, WHEN_ASKED, PodRules
 from rescheduler.config.stability import Cooldown, InFlight, Stability
 from rescheduler.config.strategies import (
@@ -35,11 +42,13 @@ __all__ = [
     "STRATEGIES",
     "WHEN_ASKED",
     "BasicAuth",
+    "CircuitBreaker",
     "ClientConnection",
     "Configuration",
     "ConfigurationError",
     "Cooldown",
     "CostOptimizationSettings",
+    "Groups",
     "InFlight",
     "LeaderElection",
     "Migration",
@@ -49,8 +58,11 @@ __all__ = [
     "Problem",
     "PrometheusSettings",
     "ResourceOptimizationSettings",
+    "Retention",
+    "Retry",
     "Scope",
     "Stability",
+    "TemporaryBudget",
     "UsageSettings",
     "Verbs",
     "load",

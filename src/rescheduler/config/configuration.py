@@ -9,16 +9,16 @@ below a field gives the unit and the reason.
 from dataclasses import dataclass
 from typing import Final
 
-from rescheduler.config.durations import MILLISECOND, SECOND
+from rescheduler.config.durations import SECOND
 from rescheduler.config.kinds import (
     Count,
     Duration,
-    Flag,
     LabelSelector,
     Percentage,
     Text,
-    WholeSeconds,
 )
+from rescheduler.config.leading import LeaderElection
+from rescheduler.config.migration import Groups, Migration
 from rescheduler.config.name_lists import Choices, Namespaces
 from rescheduler.config.pods import PodRules
 from rescheduler.config.settings import setting, subsection
@@ -39,12 +39,6 @@ STRATEGIES: Final = (
     "TopologySpread",
 )
 """The names of all strategies that `enabledStrategies` may list."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LeaderElection:
-    leader_elect: bool = setting("leaderElect", Flag(), default=True)
-    """Whether to act only while holding the lease. Default true: two that act would fight."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,32 +63,6 @@ class Scope:
 
     def covers(self, namespace: str) -> bool:
         return self.namespaces is None or namespace in self.namespaces
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Migration:
-    """How one pod is moved."""
-
-    ready_timeout_seconds: float = setting(
-        "readyTimeout", Duration(lowest=MILLISECOND), default=300.0
-    )
-    """How long a copy may take to become Ready. Default 5 min: time for a large image."""
-
-    settle_seconds: float = setting("settle", Duration(lowest=0), default=0.0)
-    """Extra wait once the copy is Ready and in the EndpointSlices, before the old pod goes.
-    Default 0: being in the EndpointSlices is what clients go by.
-    """
-
-    eviction_grace_period_seconds: int = setting(
-        "evictionGracePeriod", WholeSeconds(duration=Duration(lowest=SECOND)), default=30
-    )
-    """What the old pod gets to shut down, when we evict it; its ReplicaSet, which is mostly faster,
-    gives it its own. Never less than its own. Default 30 s, as Kubernetes. Never 0: that would drop
-    the pod from the API while its containers still run.
-    """
-
-    budget_timeout_seconds: float = setting("budgetTimeout", Duration(lowest=0), default=60.0)
-    """How long to keep asking while a PodDisruptionBudget refuses. Default 1 min; 0: ask once."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -168,6 +136,7 @@ class Configuration:
     cost_optimization: CostOptimizationSettings = subsection(
         "costOptimization", default=CostOptimizationSettings()
     )
+    groups: Groups = subsection("groups", default=Groups())
     migration: Migration = subsection("migration", default=Migration())
     usage: UsageSettings = subsection("usage", default=UsageSettings())
 

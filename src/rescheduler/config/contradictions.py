@@ -10,6 +10,8 @@ from typing import Final
 
 from rescheduler.config import durations
 from rescheduler.config.configuration import Configuration
+from rescheduler.config.leading import LeaderElection
+from rescheduler.config.migration import TemporaryBudget
 from rescheduler.config.places import Path, Place, rendered
 from rescheduler.config.usage import (
     MOST_SAMPLES,
@@ -26,6 +28,9 @@ _TOKEN_FILE: Final = (*_PROMETHEUS, "tokenFile")
 _CA_FILE: Final = (*_PROMETHEUS, "caFile")
 _BASIC_AUTH: Final = (*_PROMETHEUS, "basicAuth")
 _RESOURCE_OPTIMIZATION: Final = ("resourceOptimization",)
+_TEMPORARY_BUDGET: Final = ("migration", "temporaryBudget")
+_LEADER_ELECTION: Final = ("leaderElection",)
+_JITTER: Final = 1.2
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +58,8 @@ def _contradictions(configuration: Configuration) -> Iterator[Contradiction]:
     yield from _about_the_url(configuration.usage)
     yield from _about_logging_in(configuration.usage.prometheus)
     yield from _about_relieving(configuration)
+    yield from _about_the_temporary_budget(configuration.migration.temporary_budget)
+    yield from _about_leading(configuration.leader_election)
 
 
 def _about_samples(usage: UsageSettings) -> Iterator[Contradiction]:
@@ -161,3 +168,31 @@ def _has_problem(place: Place) -> bool:
 
 def _text(seconds: float) -> str:
     return durations.format_nanoseconds(round(seconds * durations.SECOND))
+
+
+def _about_the_temporary_budget(budget: TemporaryBudget) -> Iterator[Contradiction]:
+    if budget.min_available is not None and budget.max_unavailable is not None:
+        yield Contradiction(
+            (*_TEMPORARY_BUDGET, "maxUnavailable"),
+            ((*_TEMPORARY_BUDGET, "minAvailable"),),
+            "a budget has this or minAvailable: leave one of them out",
+        )
+
+
+def _about_leading(leading: LeaderElection) -> Iterator[Contradiction]:
+    lease, renew = (*_LEADER_ELECTION, "leaseDuration"), (*_LEADER_ELECTION, "renewDeadline")
+    retry = (*_LEADER_ELECTION, "retryPeriod")
+    if leading.renew_deadline_seconds >= leading.lease_duration_seconds:
+        yield Contradiction(
+            renew,
+            (lease,),
+            f"must be shorter than leaseDuration ({_text(leading.lease_duration_seconds)}): a "
+            "leader has to stop before another may begin",
+        )
+    if leading.retry_period_seconds * _JITTER >= leading.renew_deadline_seconds:
+        yield Contradiction(
+            retry,
+            (renew,),
+            f"must be shorter than renewDeadline ({_text(leading.renew_deadline_seconds)}) by a "
+            "fifth at least: it is spread by that much",
+        )

@@ -14,6 +14,7 @@ _ADDRESS: Final = re.compile(
     r"https?://([A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\])(:(?P<port>[0-9]{1,5}))?(/[!-~]*)?"
 )
 _LAST_PORT: Final = 65535
+_SHARE: Final = re.compile(r"(0|[1-9][0-9]?|100)%")
 
 T = TypeVar("T")
 
@@ -158,6 +159,23 @@ class Count:
         return value
 
     def write(self, value: int) -> object:
+        return value
+
+
+@dataclass(frozen=True, slots=True)
+class CountOrShare:
+    """A whole number, or a percentage as text, as in a PodDisruptionBudget."""
+
+    def read(self, place: Place) -> int | str | None:
+        value = place.value
+        if isinstance(value, str) and _SHARE.fullmatch(value):
+            return value
+        if isinstance(value, bool) or not isinstance(value, int):
+            place.expected('a whole number, or a percentage such as "25%"')
+            return None
+        return Count().read(place)
+
+    def write(self, value: int | str) -> object:
         return value
 
 

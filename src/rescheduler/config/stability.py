@@ -8,6 +8,8 @@ from typing import Final
 from rescheduler.config.kinds import Count, Duration, Percentage
 from rescheduler.config.settings import setting, subsection
 
+_FEW: Final = 4
+_SOME: Final = 10
 _POINTS: Final = Percentage(zero_allowed=True, unit="percentage points")
 
 
@@ -54,3 +56,11 @@ class InFlight:
 
     per_workload: int = setting("perWorkload", Count(), default=0)
     """Of one workload. Default 0: by its size, 1 below 4 replicas, 2 up to 10, then 10 per cent."""
+
+    def of_workload(self, size: int) -> int:
+        """How many pods at once of a workload of so many."""
+        if self.per_workload:
+            return self.per_workload
+        if size < _FEW:
+            return 1
+        return 2 if size <= _SOME else size // 10

@@ -6,8 +6,9 @@ release 1.36. Known does not mean used: what we read ourselves has a kind, the r
 
 from typing import Final
 
-from rescheduler.config.configuration import ClientConnection, LeaderElection
+from rescheduler.config.configuration import ClientConnection
 from rescheduler.config.kinds import Text
+from rescheduler.config.leading import LeaderElection
 from rescheduler.config.settings import section_of
 from rescheduler.config.shapes import Anything, Items, Section, Shape
 
@@ -19,9 +20,8 @@ def _left_alone(names: str) -> dict[str, Shape]:
 _LEADER_ELECTION: Final = Section(
     {
         **section_of(LeaderElection).fields,
-        **_left_alone(
-            "leaseDuration renewDeadline retryPeriod resourceLock resourceName resourceNamespace"
-        ),
+        # Of the scheduler's own lease. Ours is another, or the two could not lead side by side.
+        **_left_alone("resourceLock resourceName resourceNamespace"),
     }
 )
 

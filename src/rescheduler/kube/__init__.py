@@ -6,8 +6,8 @@ does not belong here: any opinion about pods.
 """
 
 from rescheduler.kube import errors
-from rescheduler.kube.api import Event, KubeApi, Object
+from rescheduler.kube.api import Event, KubeApi, Listing, Object
 from rescheduler.kube.client import connect
 from rescheduler.kube.following import Manner
 
-__all__ = ["Event", "KubeApi", "Manner", "Object", "connect", "errors"]
+__all__ = ["Event", "KubeApi", "Listing", "Manner", "Object", "connect", "errors"]

@@ -1,6 +1,6 @@
 """What the stages may ask of a cluster: of a real API server, and later of an embedded one."""
 
-from collections.abc import AsyncGenerator, AsyncIterator, Mapping
+from collections.abc import AsyncGenerator, Mapping
 from typing import Any, NamedTuple, Protocol
 
 from rescheduler.wire import Batch, Resource
@@ -16,6 +16,11 @@ class Event(NamedTuple):
     object: Object
 
 
+class Listing(NamedTuple):
+    items: list[Object]
+    version: str
+
+
 class KubeApi(Protocol):
     """Reads are quorum reads. Every write names the UID of what it means, so that it is safe to
     repeat and can never hit a namesake; the caller re-reads after an error and decides anew.
@@ -27,14 +32,22 @@ class KubeApi(Protocol):
         self, resource: Resource, *, namespace: str | None = None, labels: str = ""
     ) -> list[Object]: ...
 
+    async def listing(self, resource: Resource, *, namespace: str | None = None) -> Listing:
+        """The same, and the version that it is of, for a watch to go on from."""
+        ...
+
     def pieces(self, resource: Resource) -> AsyncGenerator[bytes, None]:
         """A list in JSON as it comes, piece by piece: of kinds that cannot be watched and come
         without pages, so that all of it may be too much to hold.
         """
         ...
 
-    def watch(self, resource: Resource, *, namespace: str | None = None) -> AsyncIterator[Event]:
-        """Events from now on, until the server ends the stream."""
+    def watch(
+        self, resource: Resource, *, namespace: str | None = None, since: str = ""
+    ) -> AsyncGenerator[Event, None]:
+        """Events from that version on, else from now on, until the server ends the stream. Raises
+        Expired when the version is too old.
+        """
         ...
 
     def follow(
@@ -49,19 +62,40 @@ class KubeApi(Protocol):
         """
         ...
 
-    async def create(self, resource: Resource, namespace: str, body: Object) -> Object: ...
+    async def create(
+        self, resource: Resource, namespace: str, body: Object, *, dry_run: bool = False
+    ) -> Object: ...
 
-    async def patch_metadata(
-        self, resource: Resource, namespace: str, name: str, *, uid: str, change: Mapping[str, Any]
+    async def patch(
+        self,
+        resource: Resource,
+        namespace: str | None,
+        name: str,
+        *,
+        uid: str,
+        change: Mapping[str, Any],
+        subresource: str = "",
     ) -> Object:
-        """Merges `change` into the metadata; a value of None removes a key. `change` may hold a
-        resourceVersion, and is then refused if the object has changed since.
+        """Merges `change` into the object; a value of None removes a key. Its metadata may hold a
+        resourceVersion: then it is refused if the object has changed since.
         """
         ...
 
+    async def replace(self, resource: Resource, namespace: str, name: str, body: Object) -> Object:
+        """Refused if the object has another version by now than the body's resourceVersion."""
+        ...
+
     async def delete(
-        self, resource: Resource, namespace: str, name: str, *, uid: str, resource_version: str
-    ) -> None: ...
+        self,
+        resource: Resource,
+        namespace: str,
+        name: str,
+        *,
+        uid: str,
+        resource_version: str = "",
+    ) -> None:
+        """With a version: refused if the object has changed since."""
+        ...
 
     async def evict(
         self, namespace: str, pod: str, *, uid: str, grace_seconds: int, dry_run: bool = False

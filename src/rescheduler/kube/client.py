@@ -9,7 +9,7 @@ import aiohttp
 
 from rescheduler import __version__
 from rescheduler.kube import errors
-from rescheduler.kube.api import Event, KubeApi, Object
+from rescheduler.kube.api import Event, KubeApi, Listing, Object
 from rescheduler.kube.authentication import log_in
 from rescheduler.kube.following import Following, Manner
 from rescheduler.kube.transport import READ_ATTEMPTS, Transport
@@ -58,24 +58,30 @@ class Client:
     async def list(
         self, resource: Resource, *, namespace: str | None = None, labels: str = ""
     ) -> list[Object]:
+        return (await self._whole(resource, namespace, labels)).items
+
+    async def listing(self, resource: Resource, *, namespace: str | None = None) -> Listing:
+        return await self._whole(resource, namespace, "")
+
+    async def _whole(self, resource: Resource, namespace: str | None, labels: str) -> Listing:
         # No resourceVersion: with 0 the server ignores the limit and sends everything at once.
         query = {"limit": str(_PAGE)} | ({"labelSelector": labels} if labels else {})
         for _ in range(READ_ATTEMPTS):
             try:
-                return [item async for item in self._pages(resource.path(namespace), query)]
+                return await self._pages(resource.path(namespace), query)
             except errors.Expired:
                 continue  # the version that the pages are of is no longer kept: begin anew
         raise errors.Unavailable(f"list of {resource.plural} expired {READ_ATTEMPTS} times")
 
-    async def _pages(self, path: str, query: Mapping[str, str]) -> AsyncIterator[Object]:
+    async def _pages(self, path: str, query: Mapping[str, str]) -> Listing:
+        items: list[Object] = []
         following = ""
         while True:
             page = await self._read(path, {**query, "continue": following} if following else query)
-            for item in page["items"]:
-                yield item
+            items += page["items"]
             following = page["metadata"].get("continue", "")
             if not following:
-                return
+                return Listing(items, page["metadata"]["resourceVersion"])
 
     async def pieces(self, resource: Resource) -> AsyncGenerator[bytes, None]:
         headers = {"Accept": "application/json", "Accept-Encoding": "identity"}
@@ -86,13 +92,14 @@ class Client:
                 yield piece
 
     async def watch(
-        self, resource: Resource, *, namespace: str | None = None
-    ) -> AsyncIterator[Event]:
+        self, resource: Resource, *, namespace: str | None = None, since: str = ""
+    ) -> AsyncGenerator[Event, None]:
         path = resource.path(namespace)
-        first = await self._read(path, {"limit": "1"})
+        if not since:
+            since = (await self._read(path, {"limit": "1"}))["metadata"]["resourceVersion"]
         query = {
             "watch": "1",
-            "resourceVersion": first["metadata"]["resourceVersion"],
+            "resourceVersion": since,
             "allowWatchBookmarks": "true",
             "timeoutSeconds": str(_WATCH_SECONDS),
         }
@@ -104,20 +111,40 @@ class Client:
             async for line in answer.content:
                 yield _event(line)
 
-    async def create(self, resource: Resource, namespace: str, body: Object) -> Object:
-        return await self._send("POST", resource.path(namespace), body)
-
-    async def patch_metadata(
-        self, resource: Resource, namespace: str, name: str, *, uid: str, change: Mapping[str, Any]
+    async def create(
+        self, resource: Resource, namespace: str, body: Object, *, dry_run: bool = False
     ) -> Object:
-        body = {"metadata": {**change, "uid": uid}}
-        path = resource.path(namespace, name)
+        query = {"dryRun": "All"} if dry_run else {}
+        return await self._send("POST", resource.path(namespace), body, query=query)
+
+    async def patch(
+        self,
+        resource: Resource,
+        namespace: str | None,
+        name: str,
+        *,
+        uid: str,
+        change: Mapping[str, Any],
+        subresource: str = "",
+    ) -> Object:
+        body = {**change, "metadata": {**(change.get("metadata") or {}), "uid": uid}}
+        path = resource.path(namespace, name) + (f"/{subresource}" if subresource else "")
         return await self._send("PATCH", path, body, content_type=_MERGE_PATCH)
 
+    async def replace(self, resource: Resource, namespace: str, name: str, body: Object) -> Object:
+        return await self._send("PUT", resource.path(namespace, name), body)
+
     async def delete(
-        self, resource: Resource, namespace: str, name: str, *, uid: str, resource_version: str
+        self,
+        resource: Resource,
+        namespace: str,
+        name: str,
+        *,
+        uid: str,
+        resource_version: str = "",
     ) -> None:
-        exactly = {"uid": uid, "resourceVersion": resource_version}
+        version = {"resourceVersion": resource_version} if resource_version else {}
+        exactly = {"uid": uid, **version}
         options = {"apiVersion": "v1", "kind": "DeleteOptions", "preconditions": exactly}
         await self._send("DELETE", resource.path(namespace, name), options)
 

@@ -62,6 +62,10 @@ class Unavailable(KubeError):
     """No answer, or a passing fault: whether a write took effect is not known."""
 
 
+class NotLeading(KubeError):
+    """Not sent: somebody else may be the leader by now, and we write nothing more."""
+
+
 # A server that asks for more is asked again all the same: it may have recovered.
 _LONGEST_RETRY_AFTER_SECONDS = 60.0
 

@@ -1,15 +1,15 @@
 """Requests to the API server, signed, and their failures, named."""
 
 import asyncio
-import json
 import os
 import random
 import ssl
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import aiohttp
+import msgspec
 
 from rescheduler.errors import ConnectionSettingsError
 from rescheduler.kube import errors
@@ -31,6 +31,8 @@ _PASSING = (
 )
 
 T = TypeVar("T")
+
+_decode = msgspec.json.Decoder(dict[str, Any]).decode
 
 
 class Transport:
@@ -61,7 +63,7 @@ class Transport:
             answer = await self._begin(method, path, query, headers, _REQUEST_TIMEOUT, data)
             with self._named(f"{method} {path}"):
                 async with answer:
-                    return json.loads(await answer.read())  # type: ignore[no-any-return]
+                    return _decode(await answer.read())
 
         return await self._as_somebody(send)
 

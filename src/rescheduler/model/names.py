@@ -1,6 +1,7 @@
 """Labels and annotations that are part of our interface, or of Kubernetes'."""
 
 import hashlib
+import re
 
 PREFIX = "scheduler.alpha.kubernetes.io/"
 
@@ -22,8 +23,25 @@ MAINTENANCE = PREFIX + "maintenance"
 # On an original while its copy takes over: the deletion cost that its user had set.
 PREVIOUS_DELETION_COST = PREFIX + "previous-deletion-cost"
 
+# On an original that was moved before, while it is moved again: its history, to be given back.
+PREVIOUS_MIGRATION = PREFIX + "previous-migration"
+
 STATUS_IN_PROGRESS = "in-progress"
 STATUS_COMPLETED = "completed"
+
+# On a pod whose owner wants it moved in one way only: "Surge" or "Steer".
+WAY = "rescheduler.io/way"
+
+# On a node that we cordoned, and will uncordon.
+CORDONED = "rescheduler.io/cordoned"
+
+# On the record of a migration: whose it is, with whom it moves, and that pods are steered by it.
+POD_UID = "rescheduler.io/pod-uid"
+GROUP = "rescheduler.io/group"
+STEERING = "rescheduler.io/steering"
+
+# On a temporary PodDisruptionBudget: the name of the record that it belongs to.
+RECORD = "rescheduler.io/migration"
 
 DELETION_COST = "controller.kubernetes.io/pod-deletion-cost"
 LOWEST_DELETION_COST = "-2147483648"
@@ -51,16 +69,18 @@ READ_ON_PODS = frozenset(
         MIRROR_POD,
         DELETION_COST,
         PREVIOUS_DELETION_COST,
+        PREVIOUS_MIGRATION,
         MIGRATION_TIME,
         MIGRATED_FROM,
         ORIGINAL_POD,
         ORIGINAL_POD_NAME,
         SAFE_TO_EVICT,
         DO_NOT_DISRUPT,
+        WAY,
     }
 )
 """The annotations that we keep. All others stay with the server: some are large, or secret."""
-READ_ON_NODES = frozenset({NODE_COST, SCALE_DOWN_DISABLED, DO_NOT_DISRUPT})
+READ_ON_NODES = frozenset({NODE_COST, SCALE_DOWN_DISABLED, DO_NOT_DISRUPT, CORDONED})
 READ_ON_OTHERS = frozenset({REVISION, RESCHEDULING, DO_NOT_DISRUPT})
 
 OF_ONE_POD = frozenset(
@@ -87,12 +107,15 @@ OF_ONE_PLACE = frozenset({"topology.kubernetes.io/zone", "topology.kubernetes.io
 SYSTEM_CRITICAL_PRIORITY = 2_000_000_000
 
 _LABEL_VALUE_LIMIT = 63
+_LABEL_VALUE = re.compile(r"([A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?)?")
+_NOT_IN_LABELS = re.compile(r"[^-A-Za-z0-9_.]+")
 
 
 def label_value(text: str) -> str:
-    """The text, cut with a hash where it is too long for a label."""
-    if len(text) <= _LABEL_VALUE_LIMIT:
+    """The text, cut with a hash where it is too long for a label, or not allowed in one."""
+    if len(text) <= _LABEL_VALUE_LIMIT and _LABEL_VALUE.fullmatch(text):
         return text
     digest = hashlib.sha256(text.encode()).hexdigest()[:10]
-    # A label value must not end in a separator.
-    return text[: _LABEL_VALUE_LIMIT - len(digest) - 1].rstrip("-._") + "-" + digest
+    kept = _NOT_IN_LABELS.sub("-", text)[: _LABEL_VALUE_LIMIT - len(digest) - 1]
+    # A label value must neither begin nor end in a separator.
+    return f"{kept.strip('-._')}-{digest}".lstrip("-")

@@ -7,6 +7,7 @@ kind is in doubt, and whoever takes a snapshot meanwhile is told since when.
 
 import asyncio
 import random
+from collections.abc import Callable
 from contextlib import aclosing
 from datetime import datetime
 from typing import Final
@@ -51,6 +52,8 @@ class Follower:
         """What went wrong last; nothing while a stream is open."""
         self.complete = False
         """Everything that is there has been heard of, at one time at least."""
+        self.heard: Callable[[], None] = lambda: None
+        """Called whenever the state may be another one."""
         self.heard_at = clock.monotonic()
         self._kube = kube
         self._clock = clock
@@ -164,6 +167,7 @@ class Follower:
                     self._log.warning("cannot read an object", name=each.name, problem=each.problem)
                 self._version = batch.version or self._version
                 self._hear(complete=batch.complete)
+                self.heard()
 
     def _hear(self, *, complete: bool) -> None:
         self.heard_at = self._clock.monotonic()

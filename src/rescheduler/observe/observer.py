@@ -13,6 +13,7 @@ from rescheduler.clock import Clock
 from rescheduler.config import UsageSettings
 from rescheduler.config.usage import AUTO, PROMETHEUS
 from rescheduler.kube import KubeApi, errors
+from rescheduler.model.cluster import Node
 from rescheduler.model.moves import Move
 from rescheduler.model.snapshot import Gap, Snapshot
 from rescheduler.observe import sources
@@ -43,6 +44,8 @@ class Observer:
         self._followers: dict[str, Follower] = {}
         self._sampler: Sampler | None = None
         self._has_sampler = asyncio.Event()
+        self._nodes_seen = 0
+        self._nodes_changed = asyncio.Event()
         self._running = [tasks.create_task(self._sample(), name="measure usage")]
         self._jitter = random.Random()  # noqa: S311 - spreads retries, guards nothing
 
@@ -60,6 +63,7 @@ class Observer:
                 jitter=self._jitter,
                 fields=sources.fields_of(resource),
             )
+            follower.heard = self._hear
             self._followers[name] = follower
             self._running.append(self._tasks.create_task(follower.run(), name=f"follow {name}"))
 
@@ -103,6 +107,21 @@ class Observer:
         """What is not, or not freshly, known."""
         found = (follower.gap() for _, follower in sorted(self._followers.items()))
         return tuple(gap for gap in found if gap is not None)
+
+    def nodes(self) -> tuple[Node, ...]:
+        """In no order. Costs less than a snapshot, which the next change has to copy."""
+        return tuple(self._state.nodes.present())
+
+    async def nodes_changed(self) -> None:
+        """Until one of them is another than it was when this ended the last time."""
+        await self._nodes_changed.wait()
+        self._nodes_changed.clear()
+
+    def _hear(self) -> None:
+        # Most of what is heard of nodes is their heartbeat.
+        if self._nodes_seen != self._state.nodes.revision:
+            self._nodes_seen = self._state.nodes.revision
+            self._nodes_changed.set()
 
     def snapshot(self) -> Snapshot:
         """Costs next to nothing. Without usage, which `with_usage` adds."""

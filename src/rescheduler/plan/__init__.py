@@ -4,6 +4,7 @@ In: an immutable snapshot and the configuration. Out: moves and refusals, each w
 Pure: no I/O, no clock, no logging. What does not belong here: how a pod is moved.
 """
 
+from rescheduler.plan.checking import why_not_there
 from rescheduler.plan.desk import Desk, Search
 from rescheduler.plan.fitting import Memory
 from rescheduler.plan.planning import needs, plan, plan_at
@@ -11,4 +12,4 @@ from rescheduler.plan.strategies import BY_NAME
 
 STRATEGIES = tuple(BY_NAME)
 
-__all__ = ["STRATEGIES", "Desk", "Memory", "Search", "needs", "plan", "plan_at"]
+__all__ = ["STRATEGIES", "Desk", "Memory", "Search", "needs", "plan", "plan_at", "why_not_there"]

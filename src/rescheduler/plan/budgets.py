@@ -4,7 +4,8 @@ A surge asks less of a budget than an eviction does: the copy is healthy before 
 budget that allows no disruption lets it pass as long as it has all that it wants.
 """
 
-from collections.abc import Mapping
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
 from functools import cached_property
 from typing import Final
 
@@ -45,6 +46,8 @@ class _Budget:
 class Budgets:
     def __init__(self, snapshot: Snapshot) -> None:
         self._snapshot = snapshot
+        self._indexed: dict[str, Mapping[_Pair | None, list[_Budget]]] = {}
+        """By namespace, of those that were asked about."""
 
     def why_held(self, namespace: str, labels: Mapping[str, str], way: Way) -> tuple[str, ...]:
         if self._unknown:
@@ -63,9 +66,11 @@ class Budgets:
 
     def _matching(self, namespace: str, labels: Mapping[str, str]) -> list[_Budget]:
         """In order of their names."""
-        indexed = self._budgets.get(namespace)
-        if indexed is None:
+        if namespace not in self._all:
             return []
+        if namespace not in self._indexed:
+            self._indexed[namespace] = _index(self._all[namespace])
+        indexed = self._indexed[namespace]
         found = [
             each
             for key in (None, *labels.items())
@@ -75,16 +80,23 @@ class Budgets:
         return sorted(found, key=lambda each: each.name)
 
     @cached_property
-    def _budgets(self) -> Mapping[str, Mapping[_Pair | None, list[_Budget]]]:
-        """By namespace, and by a label that their pods must have: there may be thousands of them,
-        each for one workload. None: of those that ask for no single label.
-        """
-        found: dict[str, dict[_Pair | None, list[_Budget]]] = {}
+    def _all(self) -> Mapping[str, list[tuple[str, Object]]]:
+        """By namespace, with their names."""
+        found: defaultdict[str, list[tuple[str, Object]]] = defaultdict(list)
         for (namespace, name), raw in self._snapshot.objects.get(SOURCE, {}).items():
-            asked = (spec(raw).get("selector") or {}).get("matchLabels") or {}
-            key = next(iter(asked.items()), None)
-            found.setdefault(namespace, {}).setdefault(key, []).append(_Budget(name, raw))
+            found[namespace].append((name, raw))
         return found
+
+
+def _index(budgets: Iterable[tuple[str, Object]]) -> Mapping[_Pair | None, list[_Budget]]:
+    """By a label that their pods must have: there may be thousands of them, each for one workload.
+    None: of those that ask for no single label.
+    """
+    found: dict[_Pair | None, list[_Budget]] = {}
+    for name, raw in budgets:
+        asked = (spec(raw).get("selector") or {}).get("matchLabels") or {}
+        found.setdefault(next(iter(asked.items()), None), []).append(_Budget(name, raw))
+    return found
 
 
 def _problem(raw: Object, way: Way) -> str:

@@ -6,6 +6,7 @@ another has just decided.
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Final
 
 import numpy as np
@@ -13,7 +14,7 @@ import numpy as np
 from rescheduler.config import Configuration
 from rescheduler.model import names
 from rescheduler.model.cluster import Node
-from rescheduler.model.columns import NONE
+from rescheduler.model.columns import NONE, Flag
 from rescheduler.model.moves import Way
 from rescheduler.model.selectors import EVERYTHING
 from rescheduler.model.snapshot import Snapshot
@@ -21,6 +22,8 @@ from rescheduler.plan.fitting import Memory, Placement
 from rescheduler.plan.groups import Groups
 from rescheduler.plan.loads import Loads, Mask
 from rescheduler.plan.movable import Movable
+from rescheduler.plan.records import is_asked
+from rescheduler.plan.vacated import Vacated
 
 NO_LIMIT: Final = 2**31
 
@@ -84,6 +87,7 @@ class Desk:
         """By row: reasons, in the order in which they were found."""
         self.notes: dict[str, None] = {}
         self._moved: set[int] = set()
+        self._vacated = Vacated(self.placement)
         self.in_scope: Mask = np.ones(len(snapshot.nodes), np.bool_)
         selector = configuration.scope.node_selector
         if selector != EVERYTHING:
@@ -116,8 +120,9 @@ class Desk:
 
         One of a group stays if any of the group has to.
         """
-        reasons: list[str] = []
-        for member in self.unit(row):
+        members = self.unit(row)
+        reasons = self._why_group_stays(members) if len(members) > 1 else []
+        for member in members:
             found = list(self.movable.why_it_stays(member, asked=asked))
             if member in self._moved:
                 found.append("it moves already in this plan")
@@ -128,6 +133,22 @@ class Desk:
                 found = [f"{self.name(member)} of its group stays: {found[0]}"]
             reasons += found
         return tuple(reasons)
+
+    def _why_group_stays(self, members: tuple[int, ...]) -> list[str]:
+        """All copies are to be Ready before the first of the group goes."""
+        namespace = self.name(members[0]).split("/", 1)[0]
+        copies = self.movable.quotas.ledger()
+        for member in members:
+            why, charged = self.movable.why_interrupted(member), self.movable.charged(member)
+            if why and not self.configuration.groups.allow_restart:
+                who = f"{self.name(member)} of its group would be interrupted"
+                return [f"{who}, and groups.allowRestart is off: {why}"]
+            if charged and not why:
+                if not copies.has_room(namespace, charged):
+                    where = f"the ResourceQuotas of {namespace}"
+                    return [f"{where} have no room for all copies of its group"]
+                copies.charge(namespace, charged)
+        return []
 
     def movable_on(self, node: int, *, asked: bool = False) -> list[int]:
         """Rows that may leave this node, low priority first, then by name; the others are noted
@@ -143,7 +164,10 @@ class Desk:
 
     def targets(self, row: int) -> Mask:
         """Nodes that would take this pod now, by every hard rule, and that we may use."""
-        return self.placement.targets(row, self.way(row)) & self.usable
+        found = self.placement.targets(row, self.way(row)) & self.usable
+        if self._vacated and (group := self.groups.name(row)):
+            found[self._vacated.closed_to(row, group)] = False
+        return found
 
     def unit(self, row: int) -> tuple[int, ...]:
         """The rows that move together with this one, itself among them."""
@@ -170,7 +194,25 @@ class Desk:
         limit = self.configuration.max_reschedule_pods
         if limit == 0:
             return NO_LIMIT
-        return max(limit - sum(not each.asked for each in self.moves), 0)
+        planned = sum(not each.asked for each in self.moves)
+        return max(limit - self.in_flight - planned, 0)
+
+    @cached_property
+    def in_flight(self) -> int:
+        """Moves of earlier passes that nobody asked for and that are not done: those with a record
+        that is not finished, and those that are assumed, of which no record is seen yet.
+        """
+        # Those elsewhere are somebody else's, who has a limit of his own.
+        unfinished = {
+            uid: record
+            for uid, record in self.movable.records.unfinished.items()
+            if self.configuration.scope.covers(record["metadata"].get("namespace", ""))
+        }
+        pods, rows = self.snapshot.pods, self.snapshot.rows
+        assumed = rows[pods.flags[rows] & int(Flag.ASSUMED) != 0].tolist()
+        moved = {pods.annotations[row][names.ORIGINAL_POD] for row in assumed}
+        asked = sum(map(is_asked, unfinished.values()))
+        return len(moved | unfinished.keys()) - asked
 
     def move(self, row: int, target: int, reason: str, *, asked: bool = False) -> None:
         """Whoever calls has asked `why_it_stays` and `targets` (or `placement.fits`)."""
@@ -189,6 +231,7 @@ class Desk:
         )
         self.placement.move(row, target)
         self.loads.move(row, source, target)
+        self._vacated.note(planned.group, source, row, 1)
         self.moves.append(planned)
         self._moved.add(row)
 
@@ -234,4 +277,5 @@ class Desk:
             taken = self.moves.pop()
             self.placement.move(taken.row, taken.source)
             self.loads.move(taken.row, taken.target, taken.source)
+            self._vacated.note(taken.group, taken.source, taken.row, -1)
             self._moved.discard(taken.row)

@@ -20,10 +20,16 @@ from rescheduler.plan.waves import waves
 
 ALWAYS_NEEDED: Final = movable.NEEDS | fitting.NEEDS
 """What every strategy has to see: the rules of who may move, and where to."""
+WELCOME: Final = movable.WELCOME
+"""What makes plans better, and keeps nobody from planning when it is not to be had."""
 
 
 def needs(strategies: Iterable[str]) -> frozenset[str]:
-    """The resources that these have to see."""
+    """The resources that these have to see, or are glad to."""
+    return _musts(strategies) | WELCOME
+
+
+def _musts(strategies: Iterable[str]) -> frozenset[str]:
     return ALWAYS_NEEDED.union(*(BY_NAME[name].needs for name in strategies))
 
 
@@ -174,7 +180,7 @@ def _note_what_was_not_seen(desk: Desk) -> None:
     left_out = [
         gap.source
         for gap in desk.snapshot.gaps
-        if gap.left_out and gap.source in needs(desk.configuration.enabled_strategies)
+        if gap.left_out and gap.source in _musts(desk.configuration.enabled_strategies)
     ]
     if left_out:
         desk.note(f"not in the file, so taken as if there were none: {', '.join(left_out)}")

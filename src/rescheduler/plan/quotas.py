@@ -4,12 +4,14 @@ The copy is charged when it is created, and the pod that it replaces until it is
 k8s.io/kubernetes/pkg/quota/v1/evaluator/core/pods.go counts.
 """
 
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Final
 
 from rescheduler.model import quantities, resources, selectors
+from rescheduler.model.moves import Way
 from rescheduler.model.objects import Object
 from rescheduler.model.resources import CPU, MEMORY, Resources
 from rescheduler.model.snapshot import Snapshot
@@ -83,15 +85,19 @@ class _Quota:
     """By resource, in billionths; None: it was not counted yet, or nobody can read it."""
     raw: Object
 
-    def why_no_room(self, asked: Asked) -> str:
-        if not all(_is_in_scope(*each, asked) for each in self.scopes):
+    def why_no_room(self, asked: Asked, *, second: bool = True) -> str:
+        """For a second pod, or else for one in place of another."""
+        if not self.counts(asked):
             return ""
         short = [
             name
             for name, left in self.left.items()
-            if (amount := asked.nanos(name)) and (left is None or amount > left)
+            if (amount := asked.nanos(name)) and (left is None or second * amount > left)
         ]
         return "; ".join(map(self._words, short))
+
+    def counts(self, asked: Asked) -> bool:
+        return all(_is_in_scope(*each, asked) for each in self.scopes)
 
     def _words(self, name: str) -> str:
         if self.left[name] is None:
@@ -108,14 +114,29 @@ class Quotas:
         return bool(self._unknown) or namespace in self._quotas
 
     def why_no_room(self, namespace: str, asked: Asked) -> tuple[str, ...]:
-        """Every quota that has no room for a second pod such as this."""
-        if self._unknown:
-            return (f"the ResourceQuotas of its namespace are not known: {self._unknown}",)
+        """Every quota that is known to have no room for a second pod such as this."""
         return tuple(
             f"ResourceQuota {quota.name} has no room for a second pod: {problem}"
             for quota in self._quotas.get(namespace, ())
             if (problem := quota.why_no_room(asked))
         )
+
+    def why_held(self, namespace: str, asked: Asked, way: Way) -> tuple[str, ...]:
+        """Every quota that would not let its successor in. Who is gone by then has left its share,
+        but a quota may have been cut since.
+        """
+        if way is Way.SURGE:
+            if self._unknown:
+                return (f"the ResourceQuotas of its namespace are not known: {self._unknown}",)
+            return self.why_no_room(namespace, asked)
+        return tuple(
+            f"ResourceQuota {quota.name} would not let its successor in: {problem}"
+            for quota in self._quotas.get(namespace, ())
+            if (problem := quota.why_no_room(asked, second=False))
+        )
+
+    def ledger(self) -> "Ledger":
+        return Ledger(self._quotas)
 
     @cached_property
     def _unknown(self) -> str:
@@ -129,6 +150,37 @@ class Quotas:
             if (raw.get("spec") or {}).get("hard"):
                 found.setdefault(namespace, []).append(_read(name, raw))
         return found
+
+
+class Ledger:
+    """Second pods that are there at the same time, and what they leave of every quota."""
+
+    def __init__(self, quotas: Mapping[str, list[_Quota]]) -> None:
+        self._quotas = quotas
+        self._taken: Counter[tuple[str, str, str]] = Counter()
+        """By namespace, quota and resource, in billionths."""
+
+    def copy(self) -> "Ledger":
+        made = Ledger(self._quotas)
+        made._taken = self._taken.copy()
+        return made
+
+    def has_room(self, namespace: str, asked: Asked) -> bool:
+        return all(
+            left is not None and self._taken[namespace, quota, name] + amount <= left
+            for quota, name, left, amount in self._counted(namespace, asked)
+        )
+
+    def charge(self, namespace: str, asked: Asked) -> None:
+        for quota, name, _, amount in self._counted(namespace, asked):
+            self._taken[namespace, quota, name] += amount
+
+    def _counted(self, namespace: str, asked: Asked) -> Iterable[tuple[str, str, int | None, int]]:
+        for quota in self._quotas.get(namespace, ()):
+            if quota.counts(asked):
+                for name, left in quota.left.items():
+                    if amount := asked.nanos(name):
+                        yield quota.name, name, left, amount
 
 
 def _read(quota: str, raw: Object) -> _Quota:

@@ -1,16 +1,17 @@
-"""Drives `surge.next_step` through a toy cluster as `surging` does through a real one, with
-something happening at a chosen moment.
+"""Drives `decide` through a toy cluster as the worker does through a real one: look, decide, write
+down, act; with something happening at a chosen moment.
 """
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
-from datetime import UTC, datetime
-from typing import Literal, get_args
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal, get_args
 
-from rescheduler.config import Migration
-from rescheduler.migrate.deciding.facts import Progress, View
-from rescheduler.migrate.deciding.marks import unmark
+from rescheduler.migrate.deciding import marks, records, steps
+from rescheduler.migrate.deciding.deciding import decide
+from rescheduler.migrate.deciding.facts import Intent, Progress, View
 from rescheduler.migrate.deciding.outcomes import Outcome, Reason
+from rescheduler.migrate.deciding.records import Standing
+from rescheduler.migrate.deciding.stages import Phase, Stage
 from rescheduler.migrate.deciding.steps import (
     CreateCopy,
     DeleteCopy,
@@ -22,8 +23,9 @@ from rescheduler.migrate.deciding.steps import (
     Wait,
     Write,
 )
-from rescheduler.migrate.deciding.surge import next_step
+from rescheduler.model import names
 from tests.unit.migrate.toy_cluster import (
+    BEGINNING,
     BudgetRefused,
     Refused,
     SeveralBudgets,
@@ -31,19 +33,12 @@ from tests.unit.migrate.toy_cluster import (
     controller_of,
     in_progress,
     is_active,
-    is_marked,
     is_ready,
+    name_of,
 )
 
-SETTINGS = Migration(
-    ready_timeout_seconds=20,
-    settle_seconds=0,
-    budget_timeout_seconds=6,
-    eviction_grace_period_seconds=1,
-)
-NOW = datetime(2026, 1, 1, tzinfo=UTC)
 MANY_LOOKS = 250
-MANY_WITHOUT_WAITING = 12
+MANY_WITHOUT_WAITING = 14
 
 Moment = Literal["before the look", "before the write", "after the adoption"]
 Fault = Literal["dies before", "dies after", "reply lost", "not done", "done late"]
@@ -73,85 +68,176 @@ class Drive:
     events: Sequence[Event] = ()
     ticks_after_a_write: int = 0
     """How fast the controllers are compared with us."""
+    which: int = 0
+    """Of the migrations that were asked for."""
+    is_behind: Callable[[], bool] = lambda: False
+    """Whether what watches tell is as of the look before."""
     steps: list[Step] = field(default_factory=list)
     outcomes: list[Outcome] = field(default_factory=list)
     looks: int = 0
     late: list[tuple[int, Write]] = field(default_factory=list)
     swept: int = 0
-    """Stray marks."""
+    """Stray marks and copies."""
     wrongs: list[str] = field(default_factory=list)
     """Writes that should not have been, by what was to be seen just before."""
+    stages: list[Stage] = field(default_factory=list)
+    """As they were written down."""
+    _memory: "_Memory | None" = None
+    _view_before: View | None = None
 
     def to_the_end(self) -> "Drive":
-        """This process, and as many after it as there are records of unfinished migrations."""
+        """This process, and as many after it as it takes until the record is finished."""
         self._process()
         for _ in range(5):
-            self._tick(SECONDS_LATE + 1)
-            if not any(in_progress(self.cluster.pods)):
+            self.tick(SECONDS_LATE + 1)
+            if not self.is_unfinished:
                 self._sweep()
                 break
             self._process()
         self.cluster.controllers_sleep = False
-        self._tick(12)
+        self.tick(12)
         return self
 
     def one_look(self) -> list[Step]:
-        self._process(looks=1)
+        self.start()
+        self.look()
         return self.steps
 
     @property
     def outcome(self) -> Outcome:
         return self.outcomes[-1]
 
-    def _process(self, looks: int = MANY_LOOKS) -> None:
-        memory = _Memory(started=self.cluster.time)
+    @property
+    def intent(self) -> Intent:
+        return self.cluster.intents[self.which]
+
+    @property
+    def standing(self) -> Standing:
+        return records.standing_of(self.cluster.records[self.intent.record])
+
+    @property
+    def is_unfinished(self) -> bool:
+        return records.is_unfinished(self.cluster.records[self.intent.record])
+
+    def _process(self) -> None:
+        self.start()
         without_waiting = 0
-        for _ in range(looks):
-            self._happens("before the look")
-            view = self.cluster.view()
-            progress = memory.progress(view, self.cluster.time)
-            step = next_step(self.cluster.intent, view, progress, SETTINGS)
-            self.steps.append(step)
-            self._judge(step)
-            self._happens("before the write")
-            try:
-                if isinstance(step, End):
-                    self.outcomes.append(step.outcome)
-                    return
-                waited = self._act(step, memory)
-            except Refused as problem:
-                waited = memory.learn(problem, self.cluster.time)
-                self._tick(1)
-            except Died:
+        for _ in range(MANY_LOOKS):
+            done = self.look()
+            if done in ("ended", "died"):
                 return
-            finally:
-                self.looks += 1
-            without_waiting = 0 if waited else without_waiting + 1
+            if done == "waited":
+                self.tick(1)
+            without_waiting = 0 if done == "waited" else without_waiting + 1
             assert without_waiting < MANY_WITHOUT_WAITING, f"runs in circles: {self.steps[-4:]}"
         raise AssertionError(f"comes to no end: {self.steps[-4:]}")
 
+    def start(self) -> None:
+        """A process takes the migration up."""
+        self._memory = _Memory(self.standing, self.cluster.time)
+        self._view_before = None
+
+    def look(self) -> Literal["acted", "waited", "ended", "died"]:
+        memory = self._memory
+        assert memory
+        self._happens("before the look")
+        view = self._see()
+        step = self._decide(view)
+        if steps.is_final(step) and not view.is_live:
+            view = self.cluster.view(self.intent)
+            step = self._decide(view)
+        self.steps.append(step)
+        self._judge(step)
+        self._note(step, view)
+        try:
+            if isinstance(step, End):
+                self.outcomes.append(step.outcome)
+                return "ended"
+            self._happens("before the write")
+            return "waited" if self._act(step, memory) else "acted"
+        except Refused as problem:
+            memory.learn(problem, self.cluster.time)
+            return "waited"
+        except Died:
+            return "died"
+        finally:
+            self.looks += 1
+
+    def _see(self) -> View:
+        now = self.cluster.view(self.intent)
+        before, self._view_before = self._view_before, now
+        if before is None or not self.is_behind():
+            return now
+        self._view_before = before
+        # Our own record is known as we wrote it.
+        return replace(before, records=now.records, is_live=False)
+
+    def _decide(self, view: View) -> Step:
+        assert self._memory
+        progress = self._memory.progress(self.standing, view, self.cluster)
+        return decide(self.intent, view, progress)
+
+    def _note(self, step: Step, view: View) -> None:
+        """As the worker does: before what is decided is done."""
+        assert self._memory
+        before, cluster = self.standing, self.cluster
+        outcome = step.outcome if isinstance(step, GiveUp | End) else self._memory.giving_up
+        if isinstance(step, End) and step.outcome.reason is Reason.NOT_FINISHED:
+            return
+        standing = replace(
+            before,
+            phase=Phase.IN_PROGRESS,
+            stage=step.stage,
+            started_at=before.started_at or cluster.now,
+            reason=outcome.reason if outcome else "",
+            **step.note,
+        )
+        if view.copy:
+            standing = replace(
+                standing, new_pod=self.intent.copy, new_uid=view.copy["metadata"]["uid"]
+            )
+        if isinstance(step, GiveUp):
+            self._memory.giving_up = step.outcome
+        if isinstance(step, End):
+            phase = Phase.COMPLETED if step.outcome.moved else Phase.FAILED
+            standing = replace(standing, phase=phase, stage=Stage.DONE)
+        self._record(standing)
+
+    def _record(self, standing: Standing) -> None:
+        if standing != self.standing:
+            record = self.cluster.records[self.intent.record]
+            record["status"] = records.status_of(record, standing, self.cluster.now)
+            self.stages.append(standing.stage)
+
     def _sweep(self) -> None:
-        """With no migration under way, every mark is a stray one."""
+        """With no migration under way, every mark, and every copy in the middle, is a stray one: of
+        a write that arrived when nobody waited for it any more.
+        """
         for uid, pod in self.cluster.pods.items():
-            if is_marked(pod) and is_active(pod):
+            if is_active(pod) and marks.are_on(pod):
                 self.swept += 1
-                self.cluster.patch(uid, unmark(pod["metadata"]["annotations"]))
+                self.cluster.patch(uid, marks.unmark(pod))
+        for pod in in_progress(self.cluster.pods):
+            if is_active(pod) and name_of(pod) == self.intent.copy:
+                self.swept += 1
+                stray = replace(self.standing, phase=Phase.IN_PROGRESS, stage=Stage.TAKE_BACK)
+                self._record(replace(stray, reason=Reason.CANCELLED))
+                self._process()
+                return
 
     def _act(self, step: Step, memory: "_Memory") -> bool:
         match step:
             case Wait():
                 memory.budget_allows = False
                 memory.refused_since = None
-                self._tick(1)
                 return True
-            case GiveUp(outcome):
-                memory.giving_up = outcome
+            case GiveUp():
                 return False
             case CreateCopy() | PatchPod() | Evict() | DeleteCopy():
                 self._write(step, memory, self._fault())
                 if is_adoption(step):
                     self._happens("after the adoption")
-                self._tick(self.ticks_after_a_write)
+                self.tick(self.ticks_after_a_write)
                 return False
         raise AssertionError(step)
 
@@ -173,16 +259,20 @@ class Drive:
         if isinstance(write, CreateCopy):
             memory.created = True
 
-    def _tick(self, seconds: int) -> None:
+    def tick(self, seconds: int) -> None:
         for _ in range(seconds):
             self.cluster.tick()
-            for due, write in list(self.late):
-                if self.cluster.time >= due:
-                    self.late.remove((due, write))
-                    try:
-                        carry_out(self.cluster, write)
-                    except Refused:
-                        continue
+            self.arrive()
+
+    def arrive(self) -> None:
+        """Writes that were on their way for long."""
+        for due, write in list(self.late):
+            if self.cluster.time >= due:
+                self.late.remove((due, write))
+                try:
+                    carry_out(self.cluster, write)
+                except Refused:
+                    continue
 
     def _happens(self, moment: Moment) -> None:
         for event in self.events:
@@ -203,17 +293,21 @@ class Drive:
 
     def _judge_eviction(self, uid: str) -> None:
         cluster = self.cluster
-        replica_set = cluster.replica_sets.get(cluster.intent.replica_set_uid)
-        if uid != cluster.original_uid:
+        replica_set = cluster.replica_sets.get(self.intent.replica_set_uid)
+        if uid != self.intent.uid:
             self.wrongs.append(f"evicts {uid}, which is not the original")
+        if cluster.alone:
+            if not (cluster.copy and is_ready(cluster.copy)):
+                self.wrongs.append("evicts though the copy does not serve")
+            return
         if replica_set is None:
             self.wrongs.append("evicts though its ReplicaSet is gone")
             return
-        controlled = {pod["metadata"]["uid"] for pod in cluster.view().pods}
+        controlled = {pod["metadata"]["uid"] for pod in cluster.view(self.intent).pods}
         serving = {
             each
             for each, pod in cluster.pods.items()
-            if is_ready(pod) and each != uid and (each in controlled or pod is cluster.copy)
+            if is_ready(pod) and each != uid and (each in controlled or is_ours(pod))
         }
         if uid not in controlled:
             self.wrongs.append("evicts though it is no longer a pod of its ReplicaSet")
@@ -221,40 +315,53 @@ class Drive:
             self.wrongs.append(f"evicts though only {len(serving)} others serve")
 
 
-@dataclass
 class _Memory:
-    started: int
-    created: bool = False
-    ready_since: int | None = None
-    budget_allows: bool = False
-    refused_since: int | None = None
-    giving_up: Outcome | None = None
+    """What a process knows of a migration: what the record told, and what it has seen itself."""
 
-    def progress(self, view: View, now: int) -> Progress:
+    def __init__(self, standing: Standing, now: int) -> None:
+        self.taken_up = now
+        self.created = bool(standing.new_uid)
+        self.giving_up = standing.giving_up
+        self.copy_since: int | None = None
+        self.ready_since: int | None = None
+        self.budget_allows = False
+        self.refused_since: int | None = None
+
+    def progress(self, standing: Standing, view: View, cluster: ToyCluster) -> Progress:
+        now = cluster.time
         if view.copy is not None:
             self.created = True
+            self.copy_since = now if self.copy_since is None else self.copy_since
         if view.copy is None or not is_ready(dict(view.copy)):
             self.ready_since = None
         elif self.ready_since is None:
             self.ready_since = now
+        began = standing.started_at
+        before = (began - BEGINNING).total_seconds() if began else self.taken_up
         return Progress(
-            now=NOW,
+            now=cluster.now,
+            method=standing.method,
             created=self.created,
-            running_seconds=now - self.started,
+            running_seconds=now - before,
+            resumed_seconds=now - self.taken_up,
+            copy_seconds=None if self.copy_since is None else now - self.copy_since,
             copy_ready_seconds=0 if self.ready_since is None else now - self.ready_since,
             budget_allows=self.budget_allows,
             budget_refused_seconds=0 if self.refused_since is None else now - self.refused_since,
             giving_up=self.giving_up,
         )
 
-    def learn(self, problem: Refused, now: int) -> bool:
-        """True when it waits before it looks again."""
+    def learn(self, problem: Refused, now: int) -> None:
         self.budget_allows = False
         if isinstance(problem, BudgetRefused) and self.refused_since is None:
             self.refused_since = now
-        if isinstance(problem, SeveralBudgets):
+        if isinstance(problem, SeveralBudgets) and self.giving_up is None:
             self.giving_up = Outcome(moved=False, reason=Reason.SEVERAL_BUDGETS, message="")
-        return True
+
+
+def is_ours(pod: Mapping[str, Any]) -> bool:
+    """A copy: Ready, it serves whether or not it was adopted."""
+    return names.ORIGINAL_POD in pod["metadata"]["annotations"]
 
 
 def is_adoption(step: Step) -> bool:

@@ -1,6 +1,7 @@
 """The copy of a pod: what it is made of, and how it is known again."""
 
 import re
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -8,7 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rescheduler.migrate.deciding import copies
+from rescheduler.config import Migration
+from rescheduler.migrate.deciding import copies, naming, records
+from rescheduler.migrate.deciding.facts import Intent, Owner
 from rescheduler.model import names, pins, selectors
 
 UID = "5f0c2f0e-6f0b-4d8e-9f43-0a4f2f8b9c11"
@@ -32,31 +35,38 @@ REPLICA_SET: dict[str, Any] = {
         },
     },
 }
-ORIGINAL: dict[str, Any] = {
-    "metadata": {"name": "web-6f9c-abcde", "uid": UID, "annotations": {"cni": "10.0.0.1"}},
-    "spec": {"nodeName": "node-a.example.com", "priority": 5},
-    "status": {"phase": "Running"},
-}
+ID = records.migration_id(UID, 1)
+INTENT = Intent(
+    record="web-6f9c-abcde-0123456789-1",
+    id=ID,
+    namespace="shop",
+    pod="web-6f9c-abcde",
+    uid=UID,
+    source="node-a.example.com",
+    target="node-b",
+    strategy="LoadBalancing",
+    reason="a test",
+    requested_at=AT,
+    settings=Migration(),
+    owner=Owner("apps/v1", "ReplicaSet", "web-6f9c", "rs-uid"),
+)
 
 
-def build(**changes: Any) -> dict[str, Any]:  # noqa: ANN401 - of the template
+def build(intent: Intent = INTENT, **changes: Any) -> dict[str, Any]:  # noqa: ANN401 - of the template
     template = REPLICA_SET["spec"]["template"] | changes
     replica_set = {**REPLICA_SET, "spec": {**REPLICA_SET["spec"], "template": template}}
-    return copies.build(
-        replica_set,
-        ORIGINAL,
-        target="node-b",
-        strategy="LoadBalancing",
-        withheld="pod-template-hash",
-        at=AT,
-    )
+    return copies.build(intent, replica_set, withheld="pod-template-hash", at=AT)
+
+
+def is_copy(pod: dict[str, Any], uid: str = UID) -> bool:
+    return copies.is_copy_of(pod, uid, ID, INTENT.copy)
 
 
 def test_labels_are_the_templates_less_the_withheld_one_plus_the_history() -> None:
     assert build()["metadata"]["labels"] == {
         "app": "web",
         "tier": "front",
-        names.MIGRATION_ID: copies.migration_id(UID),
+        names.MIGRATION_ID: ID,
         names.MIGRATION_STATUS: "in-progress",
         names.MIGRATED_FROM: "node-a.example.com",
         names.MIGRATION_REASON: "LoadBalancing",
@@ -69,6 +79,7 @@ def test_annotations_are_the_templates_plus_the_history() -> None:
         names.ORIGINAL_POD: UID,
         names.ORIGINAL_POD_NAME: "web-6f9c-abcde",
         names.MIGRATED_FROM: "node-a.example.com",
+        names.MIGRATION_REASON: "LoadBalancing",
         names.MIGRATION_TIME: "2026-03-01T12:30:00+00:00",
     }
 
@@ -105,7 +116,7 @@ def test_fields_that_nobody_knows_yet_are_kept() -> None:
 @pytest.mark.parametrize("metadata", [None, {}, {"labels": None, "annotations": None}])
 def test_a_template_may_have_no_metadata(metadata: dict[str, Any] | None) -> None:
     copy = build(metadata=metadata)
-    assert copies.is_copy_of(copy, UID)
+    assert is_copy(copy)
 
 
 def test_finalizers_of_the_template_are_kept() -> None:
@@ -123,26 +134,71 @@ def test_building_changes_neither_the_replica_set_nor_a_later_copy() -> None:
 # ---------------------------------------------------------------------- names
 
 
-@given(subdomains | long_subdomains, st.uuids().map(str))
-def test_its_name_is_always_valid(replica_set: str, uid: str) -> None:
-    name = copies.copy_name(replica_set, uid)
+ids = st.uuids().map(lambda uid: records.migration_id(str(uid), 1))
+times = st.datetimes(min_value=datetime(2026, 1, 1), max_value=datetime(2099, 1, 1))  # noqa: DTZ001
+
+
+@given(subdomains | long_subdomains, ids)
+def test_its_name_is_always_valid(replica_set: str, migration: str) -> None:
+    name = naming.copy_name(replica_set, migration)
     assert len(name) <= 63
     assert SUBDOMAIN.fullmatch(name)
 
 
-@given(subdomains, st.uuids().map(str), st.uuids().map(str))
-def test_one_pod_one_name(replica_set: str, uid: str, other: str) -> None:
-    assert copies.copy_name(replica_set, uid) == copies.copy_name(replica_set, uid)
-    assert (copies.copy_name(replica_set, uid) == copies.copy_name(replica_set, other)) == (
-        uid == other
-    )
+@given(subdomains, ids, ids)
+def test_one_migration_one_name(replica_set: str, one: str, other: str) -> None:
+    names_ = {naming.copy_name(replica_set, each) for each in (one, one, other)}
+    assert len(names_) == len({one, other})
+
+
+@given(subdomains | long_subdomains, times)
+def test_the_name_of_a_standalone_copy_is_always_valid(pod: str, at: datetime) -> None:
+    name = naming.standalone_name(pod, at)
+    assert len(name) <= 63
+    assert SUBDOMAIN.fullmatch(name)
+    assert not re.search(r"-\d+$", name), "could be taken for a pod of a StatefulSet"
+
+
+@given(subdomains | long_subdomains, st.lists(times, min_size=2, max_size=5, unique=True))
+def test_moves_of_a_standalone_pod_do_not_pile_up_prefixes(pod: str, at: list[datetime]) -> None:
+    name = pod
+    for each in at:
+        name = naming.standalone_name(name, each)
+    assert name.count("rescheduled-") == 1 + pod.count("rescheduled-")
+    assert name == naming.standalone_name(naming.standalone_name(pod, at[0]), at[-1])
+
+
+def test_a_standalone_copy_is_named_after_its_pod_and_when_its_move_was_asked_for() -> None:
+    intent = replace(INTENT, owner=None, pod="db")
+    assert intent.copy == "rescheduled-db-20260301t123000z"
+
+
+def test_what_is_too_long_for_a_label_stands_in_full_in_an_annotation() -> None:
+    source, strategy = "node." + "x" * 80, "S" * 80
+    metadata = build(replace(INTENT, source=source, strategy=strategy))["metadata"]
+    for key, value in ((names.MIGRATED_FROM, source), (names.MIGRATION_REASON, strategy)):
+        assert metadata["annotations"][key] == value
+        assert metadata["labels"][key] == names.label_value(value)
+        assert len(metadata["labels"][key]) <= 63
+
+
+LABEL_VALUE = re.compile(r"([A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?)?")
+
+
+@given(st.text(max_size=100))
+def test_whatever_a_person_gives_as_the_reason_makes_a_label(strategy: str) -> None:
+    metadata = build(replace(INTENT, strategy=strategy))["metadata"]
+    label = metadata["labels"][names.MIGRATION_REASON]
+    assert len(label) <= 63
+    assert LABEL_VALUE.fullmatch(label)
+    assert metadata["annotations"][names.MIGRATION_REASON] == strategy
 
 
 # ---------------------------------------------------------------------- known again
 
 
 def test_a_copy_is_known_again() -> None:
-    assert copies.is_copy_of(build(), UID)
+    assert is_copy(build())
 
 
 def _forged(place: str, key: str, value: str | None) -> dict[str, Any]:
@@ -172,11 +228,11 @@ def _forged(place: str, key: str, value: str | None) -> dict[str, Any]:
     ],
 )
 def test_a_forgery_is_not(pod: dict[str, Any]) -> None:
-    assert not copies.is_copy_of(pod, UID)
+    assert not is_copy(pod)
 
 
 def test_a_copy_of_another_pod_is_not() -> None:
-    assert not copies.is_copy_of(build(), "another-uid")
+    assert not is_copy(build(), "another-uid")
 
 
 # ---------------------------------------------------------------------- the withheld label

@@ -11,8 +11,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from rescheduler.migrate.deciding.deciding import decide
 from rescheduler.migrate.deciding.facts import Progress
-from rescheduler.migrate.deciding.marks import unmark
 from rescheduler.migrate.deciding.outcomes import Reason
 from rescheduler.migrate.deciding.steps import (
     CreateCopy,
@@ -25,10 +25,10 @@ from rescheduler.migrate.deciding.steps import (
     Wait,
     describe,
 )
-from rescheduler.migrate.deciding.surge import next_step
 from rescheduler.model import names
-from tests.unit.migrate.driving import FAULTS, MOMENTS, NOW, SETTINGS, Drive, Event, Fault
+from tests.unit.migrate.driving import FAULTS, MOMENTS, Drive, Event, Fault
 from tests.unit.migrate.toy_cluster import (
+    BEGINNING,
     TARGET,
     Refused,
     ToyCluster,
@@ -42,8 +42,8 @@ from tests.unit.migrate.toy_cluster import (
 
 Action = Callable[[ToyCluster], None]
 
-LOOKS = range(11)
-"""An undisturbed surge looks 10 times."""
+LOOKS = range(12)
+"""An undisturbed surge looks 11 times."""
 SERVICE_NAME = "kubernetes.io/service-name"
 MAKES_THE_REPLICA_SET_SHRINK = {"scales down", "scales to 0", "rolls out", "deletes the workload"}
 
@@ -175,12 +175,12 @@ def test_writes_in_the_order_that_was_tried_on_a_real_control_plane() -> None:
     drive = Drive(ToyCluster()).to_the_end()
     written = [describe(step) for step in drive.steps if not isinstance(step, Wait | End)]
     assert written == [
+        "marks the original as being moved",
         "creates the copy",
         "asks whether the original may be evicted",
         "marks the original as first to go",
         "lets the ReplicaSet adopt the copy",
         "evicts the original",
-        "marks the copy as moved",
     ]
 
 
@@ -234,9 +234,7 @@ def test_a_fault_at_any_step_changes_nothing_in_the_end(
         drive = Drive(ToyCluster(**shape), [event], ticks).to_the_end()
         assert list(problems(drive)) == [], look
         assert drive.swept == 0, look
-        # A process that dies before its first write leaves nothing to go on with.
-        nothing_done = (look, fault) == (0, "dies before")
-        assert (drive.cluster.original is None) != nothing_done, look
+        assert drive.cluster.original is None, look
 
 
 @each_shape
@@ -294,12 +292,12 @@ def test_a_copy_that_does_not_come_up_is_taken_back(fate: str, reason: str) -> N
     assert is_ready(drive.cluster.original)
     writes = {type(step) for step in drive.steps} - {Wait, GiveUp, End}
     # One that serves, but in the wrong place, goes as a serving pod should: by eviction.
-    assert writes == {CreateCopy, Evict if fate == "elsewhere" else DeleteCopy}
+    assert writes == {PatchPod, CreateCopy, Evict if fate == "elsewhere" else DeleteCopy}
     assert list(problems(drive)) == []
 
 
 def test_a_copy_that_a_user_deletes_is_not_made_again() -> None:
-    for look in range(1, 4):
+    for look in range(2, 5):
         drive = Drive(ToyCluster(), [Event(look, ACTIONS["deletes the copy"])]).to_the_end()
         assert drive.outcome.reason == "CopyLost", look
         assert sum(isinstance(step, CreateCopy) for step in drive.steps) == 1, look
@@ -349,8 +347,12 @@ def test_a_mark_that_a_dead_process_left_is_taken_off_when_the_pod_is_moved_next
     annotations = cluster.pods[cluster.original_uid]["metadata"]["annotations"]
     annotations[names.DELETION_COST] = names.LOWEST_DELETION_COST
     annotations[names.PREVIOUS_DELETION_COST] = "7"
+    (step,) = Drive(cluster).one_look()
+    assert isinstance(step, PatchPod)
+    assert step.change["annotations"][names.DELETION_COST] == "7"
+    assert step.change["annotations"][names.PREVIOUS_DELETION_COST] is None
     drive = Drive(cluster).to_the_end()
-    assert drive.outcome.reason == "CopyLost"
+    assert drive.outcome.moved
     assert list(problems(drive)) == []
 
 
@@ -393,11 +395,12 @@ def _names_a_node(cluster: ToyCluster) -> None:
     cluster.replica_sets["rs-1"]["spec"]["template"]["spec"]["nodeName"] = "node-1"
 
 
-def _greedy_replica_set(cluster: ToyCluster) -> None:
+def _greedy(cluster: ToyCluster) -> None:
     greedy = cluster.add_replica_set("greedy", 0)
     greedy["spec"]["selector"] = {"matchLabels": {"app": "web"}}
 
 
+_INTERRUPTS = "its move would interrupt it: "
 NOT_BEGUN = [
     (_on("original", ToyCluster.stop), "NotNow", "the pod is terminating"),
     (_on("original", _vanish), "NotNow", "the pod is gone"),
@@ -409,15 +412,15 @@ NOT_BEGUN = [
     (_paused, "NotNow", "its Deployment is paused"),
     (_name_taken, "NotNow", "a pod that is not ours has the name of the copy"),
     (_same_node, "NotMovable", "source and target are the same node"),
-    (_recreate, "NotMovable", "its Deployment has strategy Recreate: two of its pods"),
-    (_names_a_node, "NotMovable", "its template names a node, past the scheduler"),
+    (_recreate, "NotMovable", f"{_INTERRUPTS}its Deployment has strategy Recreate: two of"),
+    (_names_a_node, "NotMovable", f"{_INTERRUPTS}its template names a node, past the scheduler"),
     (ACTIONS["two budgets appear"], "NotMovable", "several PodDisruptionBudgets select it"),
-    (_greedy_replica_set, "NotMovable", "another ReplicaSet would adopt the copy: web-greedy"),
+    (_greedy, "NotMovable", f"{_INTERRUPTS}another ReplicaSet would adopt the copy: web-greedy"),
 ]
 
 
 @pytest.mark.parametrize(
-    ("action", "reason", "message"), NOT_BEGUN, ids=[each[2][:40] for each in NOT_BEGUN]
+    ("action", "reason", "message"), NOT_BEGUN, ids=[each[2][:70] for each in NOT_BEGUN]
 )
 def test_nothing_is_written_when(action: Action, reason: str, message: str) -> None:
     cluster = ToyCluster()
@@ -433,7 +436,7 @@ def test_nothing_is_written_when_every_label_is_selected_by() -> None:
     cluster = ToyCluster()
     selector = cluster.replica_sets["rs-1"]["spec"]["selector"]
     view = replace(cluster.view(), network_policies=({"spec": {"podSelector": selector}},))
-    step = next_step(cluster.intent, view, Progress(now=NOW), SETTINGS)
+    step = decide(cluster.intent, view, Progress(now=BEGINNING))
     assert isinstance(step, End)
     assert step.outcome.reason == "NotMovable"
 
@@ -454,7 +457,11 @@ def test_the_adoption_is_bound_to_the_version_of_the_copy_that_was_judged() -> N
         step for step in drive.steps if isinstance(step, PatchPod) and "adopt" in step.what
     )
     assert adoption.change["resourceVersion"] == adoption.pod["metadata"]["resourceVersion"]
-    assert adoption.change["labels"] == {"pod-template-hash": "hash-1"}
+    assert adoption.is_final
+    assert adoption.change["labels"] == {
+        "pod-template-hash": "hash-1",
+        names.MIGRATION_STATUS: "completed",
+    }
 
 
 def test_the_mark_is_bound_to_the_version_of_the_original_that_was_judged() -> None:
@@ -480,7 +487,7 @@ def test_the_copy_must_be_in_every_service_that_holds_the_original() -> None:
     cluster = ToyCluster()
     held = {"targetRef": {"uid": cluster.original_uid}}
     other = {"metadata": {"name": "x", "labels": {SERVICE_NAME: "other"}}, "endpoints": [held]}
-    drive = Drive(cluster, [Event(3, lambda c: c.slices.append(other))]).to_the_end()
+    drive = Drive(cluster, [Event(4, lambda c: c.slices.append(other))]).to_the_end()
     waits = {step.reason for step in drive.steps if isinstance(step, Wait)}
     assert "the copy is not yet a ready endpoint of other" in waits
 
@@ -604,7 +611,7 @@ def _least_ready(drive: Drive) -> int:
 def test_the_target_is_looked_at_until_the_hand_over(
     happens: Callable[[Any], None], message: str
 ) -> None:
-    for look in range(1, 5):
+    for look in range(2, 6):
         cluster = ToyCluster()
         event = Event(look, lambda each: happens(each.target))
         drive = Drive(cluster, [event]).to_the_end()
@@ -620,14 +627,6 @@ def test_a_sibling_that_would_go_first_forbids_the_move() -> None:
     (step,) = Drive(cluster).one_look()
     assert isinstance(step, End)
     assert step.outcome.reason == Reason.NOT_MOVABLE
-
-
-def test_a_cost_that_the_user_sets_on_a_marked_pod_is_kept() -> None:
-    marked = {names.DELETION_COST: "1000", names.PREVIOUS_DELETION_COST: "7"}
-    assert unmark(marked) == {"annotations": {names.PREVIOUS_DELETION_COST: None}}
-    ours = {names.DELETION_COST: names.LOWEST_DELETION_COST, names.PREVIOUS_DELETION_COST: "7"}
-    restored = {names.PREVIOUS_DELETION_COST: None, names.DELETION_COST: "7"}
-    assert unmark(ours) == {"annotations": restored}
 
 
 def test_an_original_whose_mark_was_overwritten_is_marked_anew_before_the_hand_over() -> None:

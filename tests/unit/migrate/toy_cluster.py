@@ -1,6 +1,6 @@
 """A cluster small enough to be driven through every order of events: one Deployment (or a bare
-ReplicaSet), its pods, a Service, budgets, and the controllers that look after them. Pure: a tick
-is a second.
+ReplicaSet, or a pod that nobody controls), its pods, a Service, budgets, and the controllers that
+look after them; and the records of migrations. Pure: a tick is a second.
 
 It does what kubernetes-semantics.md says of adoption, release, the order of scaling down, eviction
 and garbage collection; what a surge cannot notice is left out.
@@ -8,11 +8,14 @@ and garbage collection; what a surge cannot notice is left out.
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from rescheduler.migrate.deciding import copies
-from rescheduler.migrate.deciding.facts import Intent, View
-from rescheduler.model import conditions, names
+from rescheduler.config import Migration
+from rescheduler.migrate.deciding import copies, records
+from rescheduler.migrate.deciding.facts import Intent, Owner, View
+from rescheduler.model import conditions, names, pins
+from rescheduler.model.moves import Move
 
 Object = dict[str, Any]
 
@@ -22,6 +25,13 @@ READY_NODE = {
     "status": {"conditions": [{"type": "Ready", "status": "True"}]},
 }
 REVISION = "deployment.kubernetes.io/revision"
+SETTINGS = Migration(
+    ready_timeout_seconds=20,
+    settle_seconds=0,
+    budget_timeout_seconds=6,
+    eviction_grace_period_seconds=1,
+)
+BEGINNING = datetime(2026, 1, 1, tzinfo=UTC)
 SECONDS_TO_READY = 2
 SECONDS_TO_STOP = 2
 SOURCE, TARGET, ELSEWHERE = "source", "target", "elsewhere"
@@ -40,10 +50,15 @@ class SeveralBudgets(Refused): ...
 @dataclass
 class ToyCluster:
     replicas: int = 3
+    moving: int = 1
+    """How many of them are to be moved."""
     bare: bool = False
     """Without a Deployment: a ReplicaSet that someone made by hand."""
+    alone: bool = False
+    """A single pod that nobody controls."""
     own_cost: str = ""
     """What the user had set on the original."""
+    settings: Migration = SETTINGS
     fate_of_copies: str = "ready"
     """Or: never ready, image, ended, elsewhere."""
     time: int = 0
@@ -62,9 +77,14 @@ class ToyCluster:
     evicted: list[str] = field(default_factory=list)
     target: Object | None = field(default_factory=lambda: _clone(READY_NODE))
     made: int = 0
+    intents: list[Intent] = field(default_factory=list)
+    records: dict[str, Object] = field(default_factory=dict)
+    """By name."""
 
     def __post_init__(self) -> None:
-        if not self.bare:
+        if self.alone:
+            self.add_bare_pod("db")
+        elif not self.bare:
             self.deployment = {
                 "metadata": {"name": "web", "uid": "deployment", "generation": 1},
                 "spec": {"replicas": self.replicas, "template": self._template("1")},
@@ -75,36 +95,65 @@ class ToyCluster:
         for _ in range(SECONDS_TO_READY + 3):
             self.tick()
         self.original_uid = min(self.pods)
-        original = self.pods[self.original_uid]
         if self.own_cost:
-            original["metadata"]["annotations"][names.DELETION_COST] = self.own_cost
-        self.intent = Intent(
+            annotations = self.pods[self.original_uid]["metadata"]["annotations"]
+            annotations[names.DELETION_COST] = self.own_cost
+        for uid in sorted(self.pods)[: self.moving]:
+            self.ask_for(uid)
+
+    def ask_for(
+        self,
+        uid: str,
+        *,
+        source: str = SOURCE,
+        target: str = TARGET,
+        group: str = "",
+        group_size: int = 0,
+    ) -> None:
+        """A migration of this pod."""
+        move = Move(
             namespace="shop",
-            pod=original["metadata"]["name"],
-            uid=self.original_uid,
-            replica_set="web-1",
-            replica_set_uid="rs-1",
-            source=SOURCE,
-            target=TARGET,
+            pod=name_of(self.pods[uid]),
+            uid=uid,
+            source=source,
+            target=target,
             strategy="LoadBalancing",
             reason="a test",
         )
+        record = records.build(move, self.settings, attempt=1, group=group, group_size=group_size)
+        record["metadata"] |= {"uid": f"record-{uid}", "creationTimestamp": self.now.isoformat()}
+        self.records[record["metadata"]["name"]] = record
+        owner = None if self.alone else Owner("apps/v1", "ReplicaSet", "web-1", "rs-1")
+        self.intents.append(records.intent_of(record, self.settings, owner))
+
+    @property
+    def now(self) -> datetime:
+        return BEGINNING + timedelta(seconds=self.time)
+
+    @property
+    def intent(self) -> Intent:
+        return self.intents[0]
+
+    @intent.setter
+    def intent(self, intent: Intent) -> None:
+        self.intents[0] = intent
 
     # ------------------------------------------------------------------ what a surge sees
 
-    def view(self) -> View:
+    def view(self, intent: Intent | None = None) -> View:
+        intent = intent or self.intent
         pods = _clone(self.pods)
         replica_sets = _clone(self.replica_sets)
-        named = next((p for p in pods.values() if name_of(p) == self.intent.copy), None)
-        ours = named is not None and copies.is_copy_of(named, self.intent.uid)
-        replica_set = replica_sets.get(self.intent.replica_set_uid)
+        named = next((p for p in pods.values() if name_of(p) == intent.copy), None)
+        ours = named is not None and copies.is_copy_of(named, intent.uid, intent.id, intent.copy)
+        replica_set = replica_sets.get(intent.replica_set_uid)
         return View(
-            original=pods.get(self.intent.uid),
+            original=pods.get(intent.uid),
             copy=named if ours else None,
             copy_name_taken=named is not None and not ours,
             replica_set=replica_set,
             deployment=_clone(self.deployment) if replica_set else None,
-            pods=tuple(p for p in pods.values() if controller_of(p) == self.intent.replica_set_uid),
+            pods=tuple(p for p in pods.values() if controller_of(p) == intent.replica_set_uid),
             services=(self._service(),),
             slices=tuple(_clone(self.slices)),
             budgets=tuple(_clone(self.budgets).values()),
@@ -112,6 +161,7 @@ class ToyCluster:
             replica_sets=tuple(replica_sets.values()),
             neighbours=tuple(pods.values()),
             target=_clone(self.target),
+            records=tuple(_clone(self.records).values()),
         )
 
     @property
@@ -263,10 +313,11 @@ class ToyCluster:
                     touch(pod)
 
     def _start(self, pod: Object) -> None:
-        is_copy = name_of(pod) == self.intent.copy if self.made > self.replicas else False
+        is_copy = names.ORIGINAL_POD in pod["metadata"]["annotations"]
         pod["spec"]["nodeName"] = SOURCE
         if is_copy:
-            pod["spec"]["nodeName"] = ELSEWHERE if self.fate_of_copies == "elsewhere" else TARGET
+            pinned = pins.target(pod["spec"]) or SOURCE
+            pod["spec"]["nodeName"] = ELSEWHERE if self.fate_of_copies == "elsewhere" else pinned
         pod["status"]["phase"] = "Running"
         touch(pod)
         fate = self.fate_of_copies if is_copy else "ready"
@@ -406,10 +457,15 @@ class ToyCluster:
         }
         self._add_pod({"metadata": metadata, "spec": template["spec"]})
 
+    def add_bare_pod(self, name: str) -> Object:
+        metadata = {"name": name, "namespace": "shop", "labels": {"app": "web"}, "annotations": {}}
+        return self._add_pod({"metadata": metadata, "spec": {"containers": [{"name": "app"}]}})
+
     def _add_pod(self, pod: Object) -> Object:
         self.made += 1
         uid = f"pod-{self.made:03d}"
         pod["metadata"] |= {"uid": uid, "resourceVersion": "1", "made": self.made}
+        pod["metadata"].setdefault("ownerReferences", [])
         pod["status"] = {"phase": "Pending", "conditions": []}
         self.pods[uid] = pod
         self.due[uid] = self.time + SECONDS_TO_READY
@@ -446,7 +502,14 @@ def set_ready(pod: Object, *, ready: bool) -> None:
 
 
 def is_marked(pod: Object) -> bool:
-    return names.PREVIOUS_DELETION_COST in pod["metadata"]["annotations"]
+    """An original, by anything of ours."""
+    metadata = pod["metadata"]
+    ours = {names.PREVIOUS_DELETION_COST, names.PREVIOUS_MIGRATION, names.MIGRATION_TIME}
+    if names.ORIGINAL_POD in metadata["annotations"]:
+        ours -= {names.MIGRATION_TIME}
+        return bool(metadata["annotations"].keys() & ours)
+    labels = {names.MIGRATION_ID, names.MIGRATION_STATUS}
+    return bool(metadata["annotations"].keys() & ours or metadata["labels"].keys() & labels)
 
 
 def in_progress(pods: Mapping[str, Object]) -> Iterator[Object]:

@@ -18,7 +18,7 @@ NOW = 1_800_000_000.0
 NOW_TEXT = "2027-01-15T08:00:00Z"
 """The same moment."""
 
-NODES = [
+NODES: list[Object] = [
     {
         "metadata": {"name": name, "labels": {"kubernetes.io/hostname": name}},
         "status": {

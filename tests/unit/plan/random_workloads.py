@@ -13,6 +13,7 @@ from tests.unit.plan.judge import CRITICAL, MAINTENANCE, OPT_OUT
 from tests.unit.plan.random_rules import RULES, World, tolerate
 
 GROUP = "scheduling.x-k8s.io/pod-group"
+HASH = "pod-template-hash"
 CREATED = "2026-03-01T12:00:00Z"
 OUT_OF_ORDER = 0.15
 """How many pods stand where the scheduler would not have put them."""
@@ -92,6 +93,8 @@ class _Making:
                 kind = luck.choice(("", "Job"))
             case 3 | 4:
                 template["metadata"]["labels"][GROUP] = name
+        if kind == "Deployment":
+            template["metadata"]["labels"][HASH] = "1"
         pods = [self._pod(template, f"{name}-{number}") for number in range(luck.randint(1, 5))]
         placed = [pod for pod in pods if self._place(pod)]
         self._add_owners(kind, template, placed)
@@ -149,6 +152,8 @@ class _Making:
                 "status": dict(status),
             }
             _identify(made)
+            if each == "ReplicaSet":
+                made["spec"]["selector"]["matchLabels"][HASH] = "1"
             if owner:
                 made["metadata"]["ownerReferences"] = [_reference("Deployment", made, owner)]
             owner = made["metadata"]["uid"]

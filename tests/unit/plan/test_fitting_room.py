@@ -2,7 +2,8 @@
 
 from dataclasses import replace
 
-from rescheduler.model.cluster import Pod
+from rescheduler.model.cluster import Owner, Pod
+from rescheduler.model.columns import NONE
 from rescheduler.model.moves import Way
 from rescheduler.plan.fitting import Placement
 from rescheduler.wire import DAEMON_SETS
@@ -66,6 +67,29 @@ def test_a_daemon_to_come_keeps_its_room() -> None:
     placement = Placement(taken)
     assert not placement.targets(0).any()
     assert "not enough cpu: 2 asked, 1 free" in placement.why_not(0, 1)
+
+
+def test_of_one_node_room_is_known_as_of_all() -> None:
+    template = {"spec": {"containers": [{"name": "d", "resources": {"requests": {"cpu": "1"}}}]}}
+    daemons = {
+        "metadata": {"namespace": "shop", "name": "d", "uid": "d"},
+        "spec": {"selector": {"matchLabels": {"app": "d"}}, "template": template},
+    }
+    there = replace(pod("d-n0", "n0"), owner=Owner(kind="DaemonSet", name="d", uid="d"))
+    pods = [pod("web", "n0", cpu=1500), pod("low", "n2", priority=-5), there]
+    taken = snapshot([node(f"n{n}") for n in range(3)], pods, others={DAEMON_SETS: [daemons]})
+    nominated = {**taken.pods.nominated, list(taken.pods.names).index("shop/low"): "n1"}
+    no_place = taken.pods.node.copy()
+    no_place[list(nominated)] = NONE
+    for found in (
+        taken,
+        replace(taken, pods=replace(taken.pods, nominated=nominated, node=no_place)),
+    ):
+        everywhere = Placement(found).free
+        for number in range(3):
+            alone = Placement(found, only=number).free
+            assert alone[number].tolist() == everywhere[number].tolist()
+    assert everywhere[1].tolist() != everywhere[2].tolist()
 
 
 def test_moves_take_room_and_give_it_back() -> None:

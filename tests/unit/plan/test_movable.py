@@ -142,6 +142,9 @@ def test_others_may_need_it_where_it_is() -> None:
         def why_stuck(self, which: int) -> tuple[str, ...]:
             return ("shop/web-2 must be near it",) if which == row(cluster) else ()
 
+        def why_no_copy(self, _row: int) -> str:
+            return ""
+
     cluster = snapshot(pod(), pod("web-2"))
     found = Movable(cluster, Configuration(), Needed())
     assert found.why_it_stays(row(cluster)) == ("shop/web-2 must be near it",)

@@ -1,6 +1,7 @@
 """One plan of several strategies: who decides when, who rests, and what is told."""
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -9,6 +10,9 @@ from rescheduler.config import Configuration
 from rescheduler.model.snapshot import Gap, Snapshot
 from rescheduler.model.usage import Usage
 from rescheduler.plan import Desk, Memory, needs, plan
+from rescheduler.plan.desk import NO_LIMIT
+from rescheduler.wire import POD_MIGRATIONS
+from tests.unit.plan import movable_scenes
 from tests.unit.plan.clusters import snapshot
 from tests.unit.plan.small import in_maintenance, node, pod
 
@@ -124,3 +128,46 @@ def test_an_empty_cluster_has_an_empty_plan() -> None:
     found = plan(snapshot([], []), enabling(*ALL, "NodeMaintenance"))
     assert found.moves == ()
     assert len(found.reports) == 5
+
+
+# ------------------------------------------------------------------ what is in flight
+
+
+def record(uid: str, *, asked: bool = False, **status: str) -> dict[str, Any]:
+    return {
+        "metadata": {"namespace": "shop", "name": f"of-{uid}"},
+        "spec": {"pod": {"name": uid, "uid": uid}, "target": "c", "asked": asked},
+        "status": status,
+    }
+
+
+@pytest.mark.parametrize(
+    ("records", "moves"),
+    [
+        ([], 2),
+        ([record("x", phase="InProgress")], 1),
+        ([record("x", phase="Pending"), record("y")], 0),
+        ([record("x"), record("y"), record("z")], 0),
+        ([record("x", phase="Completed"), record("y", phase="Failed")], 2),
+        # What a person asked for is not limited, so it leaves as much to others.
+        ([record("x", asked=True), record("y", asked=True)], 2),
+    ],
+)
+def test_what_is_in_flight_counts_for_the_limit_of_a_pass(
+    records: list[dict[str, Any]], moves: int
+) -> None:
+    pods = [pod(f"b{number}", "b") for number in range(4)]
+    taken = snapshot([node("b"), node("c")], pods, others={POD_MIGRATIONS: records})
+    configuration = replace(enabling("LoadBalancing"), max_reschedule_pods=2)
+    found = plan(taken, configuration)
+    assert len(found.moves) == moves
+    assert moves or "maxReschedulePods is reached" in found.summary
+    assert Desk(taken, replace(configuration, max_reschedule_pods=0)).left == NO_LIMIT
+
+
+def test_what_is_assumed_counts_once_with_its_record_or_without() -> None:
+    for records in ([], [record("uid-web-1", phase="InProgress")]):
+        taken = movable_scenes.snapshot(
+            movable_scenes.pod(), podmigrations=records, assumed="b", taken_at=movable_scenes.NOW
+        )
+        assert Desk(taken, Configuration()).in_flight == 1

@@ -4,8 +4,18 @@ from typing import Any
 
 import pytest
 
-from rescheduler.config import Configuration, PodRules
-from tests.unit.plan.movable_scenes import Object, owned_by, pod, snapshot, stateful_set, why
+from rescheduler.config import ALLOWED, NEVER, WHEN_ASKED, Configuration, PodRules
+from rescheduler.model.moves import Way
+from tests.unit.plan.movable_scenes import (
+    Object,
+    movable,
+    owned_by,
+    pod,
+    row,
+    snapshot,
+    stateful_set,
+    why,
+)
 
 RESOURCES = {
     "requests": {"cpu": "500m", "memory": "1Gi", "example.com/gpu": "1"},
@@ -13,6 +23,7 @@ RESOURCES = {
 }
 POD = pod(containers=[{"name": "app", "resources": RESOURCES}])
 ROOM = "ResourceQuota q has no room for a second pod: "
+SUCCESSOR = "ResourceQuota q would not let its successor in: "
 
 
 def quota(
@@ -30,8 +41,10 @@ def quota(
     }
 
 
-def told(found: Object, *quotas: Object) -> tuple[str, ...]:
-    return why(snapshot(found, resourcequotas=quotas), asked=True)
+def told(found: Object, *quotas: Object) -> str:
+    """Why both cannot be there at once."""
+    cluster = snapshot(found, resourcequotas=quotas)
+    return movable(cluster).why_interrupted(row(cluster))
 
 
 @pytest.mark.parametrize(
@@ -49,9 +62,9 @@ def told(found: Object, *quotas: Object) -> tuple[str, ...]:
     ],
 )
 def test_room_for_a_second_pod(resource: str, hard: str, fits: str, too_much: str) -> None:
-    assert told(POD, quota({resource: hard}, {resource: fits})) == ()
+    assert told(POD, quota({resource: hard}, {resource: fits})) == ""
     full = quota({resource: hard}, {resource: too_much})
-    assert told(POD, full) == (f"{ROOM}{resource}, {too_much} of {hard} used",)
+    assert told(POD, full) == f"{ROOM}{resource}, {too_much} of {hard} used"
 
 
 @pytest.mark.parametrize(
@@ -67,7 +80,7 @@ def test_room_for_a_second_pod(resource: str, hard: str, fits: str, too_much: st
     ],
 )
 def test_what_the_pod_takes_nothing_of(resource: str) -> None:
-    assert told(POD, quota({resource: "1"}, {resource: "1"})) == ()
+    assert told(POD, quota({resource: "1"}, {resource: "1"})) == ""
 
 
 def test_all_that_is_short_is_told_of_every_quota() -> None:
@@ -77,16 +90,18 @@ def test_all_that_is_short_is_told_of_every_quota() -> None:
     other = quota({"limits.cpu": "1"}, {"limits.cpu": "1"}, name="r")
     elsewhere = quota({"pods": "0"}, {"pods": "0"}, name="s", namespace="other")
     assert told(POD, other, elsewhere, tight) == (
-        f"{ROOM}cpu, 1 of 1 used; pods, 1 of 1 used",
-        "ResourceQuota r has no room for a second pod: limits.cpu, 1 of 1 used",
+        f"{ROOM}cpu, 1 of 1 used; pods, 1 of 1 used; "
+        "ResourceQuota r has no room for a second pod: limits.cpu, 1 of 1 used"
     )
 
 
 def test_a_quota_that_was_not_counted_yet() -> None:
-    unknown = (f"{ROOM}what is used of pods is not known",)
-    assert told(POD, quota({"pods": "9"}, {})) == unknown
-    assert told(POD, quota({"pods": "9"}, {"pods": "few"})) == unknown
-    assert told(POD, quota({"services": "9"}, {})) == ()
+    unknown = "what is used of pods is not known"
+    for used in ({}, {"pods": "few"}):
+        assert told(POD, quota({"pods": "9"}, used)) == f"{ROOM}{unknown}"
+        cluster = snapshot(POD, resourcequotas=[quota({"pods": "9"}, used)])
+        assert why(cluster, asked=True) == (f"{SUCCESSOR}{unknown}",)
+    assert told(POD, quota({"services": "9"}, {})) == ""
 
 
 def test_whatever_adds_up() -> None:
@@ -110,10 +125,10 @@ def test_whatever_adds_up() -> None:
         found = pod(**spec)
         exact = {"requests.cpu": requests, "limits.cpu": limits}
         none = {"requests.cpu": "0", "limits.cpu": "0"}
-        assert told(found, quota(exact, none)) == ()
+        assert told(found, quota(exact, none)) == ""
         least = {"requests.cpu": "1m", "limits.cpu": "1m"}
         assert told(found, quota(exact, least)) == (
-            f"{ROOM}limits.cpu, 1m of {limits} used; requests.cpu, 1m of {requests} used",
+            f"{ROOM}limits.cpu, 1m of {limits} used; requests.cpu, 1m of {requests} used"
         )
 
 
@@ -202,6 +217,32 @@ def test_priority_classes(
 # ------------------------------------------------------------------ who needs room
 
 
+def test_who_has_no_room_for_a_second_one_is_interrupted_where_that_is_allowed() -> None:
+    cluster = snapshot(POD, resourcequotas=[quota(*FULL)])
+    assert movable(cluster).way(row(cluster)) is Way.RESTART
+    full = f"{ROOM}pods, 1 of 1 used"
+    for setting, unasked, asked in (
+        (NEVER, True, True),
+        (WHEN_ASKED, True, False),
+        (ALLOWED, False, False),
+    ):
+        configuration = Configuration(pods=PodRules(interruptions=setting))
+        held = (f"its move would interrupt it, and pods.interruptions is {setting}: {full}",)
+        assert why(cluster, configuration) == (held if unasked else ())
+        assert why(cluster, configuration, asked=True) == (held if asked else ())
+
+
+def test_what_a_budget_does_not_allow_is_not_allowed_for_want_of_room() -> None:
+    budget = {
+        "metadata": {"namespace": "shop", "name": "b"},
+        "spec": {"selector": {}},
+        "status": {"currentHealthy": 1, "desiredHealthy": 1, "expectedPods": 1},
+    }
+    cluster = snapshot(POD, resourcequotas=[quota(*FULL)], poddisruptionbudgets=[budget])
+    reason = "its PodDisruptionBudget b: 1 of 1 healthy, an interruption needs 2"
+    assert why(cluster, asked=True) == (reason,)
+
+
 def test_who_ends_before_its_successor_begins_needs_no_room() -> None:
     stateful = snapshot(
         pod(owner=owned_by("StatefulSet")),
@@ -209,6 +250,15 @@ def test_who_ends_before_its_successor_begins_needs_no_room() -> None:
         resourcequotas=[quota(*FULL)],
     )
     assert why(stateful, asked=True) == ()
+
+
+def test_a_quota_that_was_cut_lets_no_successor_in() -> None:
+    cut = quota({"pods": "1"}, {"pods": "2"})
+    stateful = snapshot(
+        pod(owner=owned_by("StatefulSet")), statefulsets=[stateful_set()], resourcequotas=[cut]
+    )
+    for cluster in (stateful, snapshot(POD, resourcequotas=[cut])):
+        assert why(cluster, asked=True) == (f"{SUCCESSOR}pods, 2 of 1 used",)
 
 
 def test_of_a_bare_pod_nobody_knows_whether_it_has_a_deadline() -> None:

@@ -32,6 +32,8 @@ from testbed.faultproxy import (
     fail,
     gone,
     half_open,
+    hold,
+    hold_events,
     inject_event,
     internal_error,
     kill,
@@ -424,6 +426,35 @@ async def test_a_delayed_request_is_answered_later(
     assert asyncio.get_running_loop().time() - started >= A_MOMENT
 
 
+async def test_a_held_request_goes_on_when_it_is_let_go(
+    api: SmallApi, proxy: FaultProxy, client: aiohttp.ClientSession
+) -> None:
+    let_go = asyncio.Event()
+    rule = proxy.on(Match(verb="create"), hold(let_go), times=1)
+    answer = asyncio.create_task(status_of(client, "POST", PODS))
+    await rule.wait_fired()
+    assert await status_of(client, "GET", PODS) == 200
+    assert api.seen == [("GET", PODS)]
+    let_go.set()
+    assert await answer == 200
+    assert api.seen == [("GET", PODS), ("POST", PODS)]
+
+
+async def test_a_held_request_is_never_sent_when_its_client_leaves(
+    api: SmallApi, proxy: FaultProxy, client: aiohttp.ClientSession
+) -> None:
+    let_go = asyncio.Event()
+    rule = proxy.on(Match(verb="create"), hold(let_go), times=1)
+    answer = asyncio.create_task(status_of(client, "POST", PODS))
+    await rule.wait_fired()
+    proxy.cut_all()
+    with pytest.raises(aiohttp.ClientConnectionError):
+        await answer
+    let_go.set()
+    assert await status_of(client, "GET", PODS) == 200
+    assert api.seen == [("GET", PODS)]
+
+
 @pytest.mark.parametrize("forwarded", [False, True])
 async def test_a_half_open_request_gets_no_answer(
     api: SmallApi, proxy: FaultProxy, client: aiohttp.ClientSession, *, forwarded: bool
@@ -503,6 +534,19 @@ async def test_a_stalled_watch_stays_open_and_silent(
         assert await response.content.readline() == event(1)
         await rule.wait_fired()
         await assert_silent(response.content.readline)
+
+
+async def test_held_events_all_arrive_when_they_are_let_go(
+    api: SmallApi, proxy: FaultProxy, client: aiohttp.ClientSession
+) -> None:
+    let_go = asyncio.Event()
+    rule = proxy.on(Match(verb="watch"), hold_events(let_go))
+    async with client.get(WATCH) as response:
+        api.emit(event(1), event(2), None)
+        await rule.wait_fired()
+        await assert_silent(response.content.readline)
+        let_go.set()
+        assert await response.read() == event(1) + event(2)
 
 
 async def test_an_event_is_injected(

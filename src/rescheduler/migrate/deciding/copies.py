@@ -1,34 +1,16 @@
-"""The copy that takes the place of a pod: what it is made of, and how it is known again. Pure.
+"""The copy that takes the place of a pod: what it is made of, and how it is known again. Pure."""
 
-The copy is also the record of its migration: whoever finds it can tell what it stands for, and
-finish or undo it. It is made from the ReplicaSet's template, never from the live pod, whose fields
-filled in by admission would be refused, or be wrong, the second time.
-"""
-
-import hashlib
 from collections.abc import Iterable, Mapping
 from datetime import datetime
 from typing import Any
 
+from rescheduler.migrate.deciding import histories
+from rescheduler.migrate.deciding.facts import Intent
 from rescheduler.model import names, pins
 from rescheduler.model.objects import Object
 from rescheduler.model.selectors import Selector
 
 _POD_TEMPLATE_HASH = "pod-template-hash"
-_SUFFIX_LENGTH = 10
-# A pod's name becomes its host name, which is cut at 63.
-_NAME_LIMIT = 63
-
-
-def migration_id(original_uid: str) -> str:
-    """The same for every try to move this pod, so that a repeated request is one migration."""
-    return hashlib.sha256(original_uid.encode()).hexdigest()[:16]
-
-
-def copy_name(replica_set: str, original_uid: str) -> str:
-    """Known before the copy exists: a create whose answer was lost is found again under it."""
-    suffix = "-" + migration_id(original_uid)[:_SUFFIX_LENGTH]
-    return replica_set[: _NAME_LIMIT - len(suffix)].rstrip("-.") + suffix
 
 
 def withheld_label(
@@ -55,31 +37,16 @@ def missing_labels(replica_set: Object, pod: Object) -> dict[str, str]:
     return {key: value for key, value in wanted.items() if present.get(key) != value}
 
 
-def build(
-    replica_set: Object,
-    original: Object,
-    *,
-    target: str,
-    strategy: str,
-    withheld: str,
-    at: datetime,
-) -> dict[str, Any]:
+def build(intent: Intent, replica_set: Object, *, withheld: str, at: datetime) -> dict[str, Any]:
+    """From the ReplicaSet's template, never from the live pod, whose fields filled in by admission
+    would be refused, or be wrong, the second time.
+    """
     owner, template = replica_set["metadata"], replica_set["spec"]["template"]
-    uid, source = original["metadata"]["uid"], original["spec"]["nodeName"]
     metadata = template.get("metadata") or {}
     labels = {k: v for k, v in (metadata.get("labels") or {}).items() if k != withheld}
-    history = {
-        names.MIGRATION_ID: migration_id(uid),
-        names.MIGRATION_STATUS: names.STATUS_IN_PROGRESS,
-        names.MIGRATED_FROM: names.label_value(source),
-        names.MIGRATION_REASON: names.label_value(strategy),
-    }
-    annotations = {
-        names.ORIGINAL_POD: uid,
-        names.ORIGINAL_POD_NAME: original["metadata"]["name"],
-        names.MIGRATED_FROM: source,
-        names.MIGRATION_TIME: at.isoformat(timespec="seconds"),
-    }
+    annotations = metadata.get("annotations") or {}
+    history = histories.of(intent, at)
+    in_progress = {names.MIGRATION_STATUS: names.STATUS_IN_PROGRESS}
     # Not a controller yet. When the ReplicaSet adopts the copy, this very entry becomes its
     # controller reference; should the ReplicaSet be deleted before, the copy goes with it, even if
     # we are dead by then.
@@ -88,23 +55,22 @@ def build(
         "apiVersion": "v1",
         "kind": "Pod",
         "metadata": {
-            "name": copy_name(owner["name"], uid),
-            "namespace": owner["namespace"],
-            "labels": labels | history,
-            "annotations": {**(metadata.get("annotations") or {}), **annotations},
+            "name": intent.copy,
+            "namespace": intent.namespace,
+            "labels": {**labels, **history["labels"], **in_progress},
+            "annotations": {**annotations, **history["annotations"]},
             "finalizers": list(metadata.get("finalizers") or ()),
             "ownerReferences": [{**reference, "uid": owner["uid"]}],
         },
-        "spec": pins.add(template["spec"], target),
+        "spec": pins.add(template["spec"], intent.target),
     }
 
 
-def is_copy_of(pod: Object, original_uid: str) -> bool:
+def is_copy_of(pod: Object, original_uid: str, migration: str, name: str) -> bool:
     """Labels alone could be anybody's: name, id and annotation must all agree."""
     metadata = pod["metadata"]
-    identity = migration_id(original_uid)
     return (
-        (metadata.get("labels") or {}).get(names.MIGRATION_ID) == identity
+        metadata["name"] == name
+        and (metadata.get("labels") or {}).get(names.MIGRATION_ID) == migration
         and (metadata.get("annotations") or {}).get(names.ORIGINAL_POD) == original_uid
-        and metadata["name"].endswith("-" + identity[:_SUFFIX_LENGTH])
     )

@@ -1,32 +1,72 @@
-"""What a surge is decided from: what is wanted, what the cluster shows, what we have seen."""
+"""What a migration is decided from: what is wanted, what the cluster shows, what we have seen."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from datetime import datetime
+from typing import NamedTuple
 
-from rescheduler.migrate.deciding import copies
+from rescheduler.config import Migration
+from rescheduler.migrate.deciding import naming
 from rescheduler.migrate.deciding.outcomes import Outcome
+from rescheduler.migrate.deciding.stages import Method
 from rescheduler.model.objects import Object
+
+
+class Owner(NamedTuple):
+    """The controller of the pod."""
+
+    api_version: str
+    kind: str
+    name: str
+    uid: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Intent:
-    """What is to be moved: enough to go on with, found again on the copy after a crash."""
+    """What is to be moved, as the specification of its record says, and who controls it."""
 
+    record: str
+    """The name of the PodMigration."""
+    id: str
+    """What the pods of this migration are labelled with."""
     namespace: str
     pod: str
     uid: str
-    replica_set: str
-    replica_set_uid: str
     source: str
     target: str
     strategy: str
     reason: str
-    resumed: bool = False
-    """Found on a copy, so there was one."""
+    requested_at: datetime
+    settings: Migration
+    owner: Owner | None = None
+    """None: nobody controls it. As recorded once the migration has begun, else as of now."""
+    asked: bool = False
+    attempt: int = 1
+    method: Method | None = None
+    """None: whichever is right."""
+    may_interrupt: bool = False
+    """Whether a way may be chosen in which the pod ends before its successor begins."""
+    group: str = ""
+    group_size: int = 0
+
+    @property
+    def full_name(self) -> str:
+        return f"{self.namespace}/{self.pod}"
+
+    @property
+    def replica_set(self) -> str:
+        return self.owner.name if self.owner else ""
+
+    @property
+    def replica_set_uid(self) -> str:
+        return self.owner.uid if self.owner else ""
 
     @property
     def copy(self) -> str:
-        return copies.copy_name(self.replica_set, self.uid)
+        """Known before the copy exists: a create whose answer was lost is found again by it."""
+        if self.owner is None:
+            return naming.standalone_name(self.pod, self.requested_at)
+        return naming.copy_name(self.owner.name, self.id)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,7 +80,7 @@ class View:
     replica_set: Object | None
     deployment: Object | None
     pods: tuple[Object, ...]
-    """Those that the ReplicaSet controls."""
+    """Those that the owner controls."""
     services: tuple[Object, ...]
     slices: tuple[Object, ...]
     budgets: tuple[Object, ...]
@@ -51,16 +91,74 @@ class View:
     """All pods of the namespace."""
     target: Object | None
     """The node."""
+    stateful_set: Object | None = None
+    job: Object | None = None
+    stateful_sets: tuple[Object, ...] = ()
+    daemon_sets: tuple[Object, ...] = ()
+    claims: tuple[Object, ...] = ()
+    """All PersistentVolumeClaims of the namespace."""
+    records: tuple[Object, ...] = ()
+    """All PodMigrations of the namespace, our own among them."""
+    is_live: bool = True
+    """Read just now; else what watches told so far, which may be behind."""
+
+    @property
+    def workload(self) -> Object | None:
+        """The controller of the pod, whatever its kind."""
+        return self.replica_set or self.stateful_set or self.job
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Progress:
-    """What this process has seen so far, in seconds of its own clock."""
+    """What has been done and seen so far: what the record tells, and what this process remembers,
+    in seconds of its own clock.
+    """
 
     now: datetime
+    method: Method | None = None
+    """As recorded; None: not chosen yet."""
     created: bool = False
+    """There was a copy, so one that is missing was deleted by somebody."""
     running_seconds: float = 0.0
+    """Since the migration began, also before this process."""
+    resumed_seconds: float | None = None
+    """Since this process took it up; None: it has it from the beginning."""
+    copy_seconds: float | None = None
+    """Since this process has first seen the copy; None: as long as it is at it."""
     copy_ready_seconds: float = 0.0
     budget_allows: bool = False
     budget_refused_seconds: float = 0.0
     giving_up: Outcome | None = None
+    """Recorded too: whoever resumes it goes on taking back."""
+
+    # Of steered evictions.
+    steered: bool | None = None
+    """Whether a dry run has shown that the API server steers; None: not asked yet."""
+    steering_seconds: float = 0.0
+    """Since it was asked to."""
+    evicted: bool = False
+    """The eviction was recorded as begun; that the original ends may be our doing."""
+    siblings: frozenset[str] = frozenset()
+    """UIDs of the pods of the workload before the eviction."""
+    fallback: str = ""
+    """Why the eviction goes unsteered, if it does."""
+    replacement_seconds: float = 0.0
+    """Since the original was gone."""
+    not_there: str = ""
+    """Why the planner says that the target is not right any more; empty: it is, or it is unknown.
+    """
+    noted: Mapping[str, object] = field(default_factory=dict)
+    """What else was written down, by the names in `steps`."""
+
+    @property
+    def here_seconds(self) -> float:
+        """Since the migration began or, later, this process took it up: nobody could do anything
+        about it before that.
+        """
+        known = self.resumed_seconds
+        return self.running_seconds if known is None else min(known, self.running_seconds)
+
+    @property
+    def preparing_seconds(self) -> float:
+        """The same without the time that it took until there was a copy."""
+        return self.here_seconds if self.copy_seconds is None else self.copy_seconds

@@ -1,42 +1,136 @@
-"""The mark that makes its ReplicaSet remove the original first: the lowest deletion cost. Pure.
+"""What an original carries while it is moved, and loses again when it was not. Pure.
 
-The cost that a user had set stands beside it, and is given back when the mark is taken off.
+From the beginning: whose migration it is, in labels. While its copy takes over: the lowest deletion
+cost, which makes its ReplicaSet remove it first. What stood there before, a cost that its user had
+set or the history of an earlier move, stands beside it and is given back.
 """
 
 from collections.abc import Mapping
+from datetime import datetime
 from typing import Any
 
+from rescheduler.migrate.deciding.stages import Stage
 from rescheduler.migrate.deciding.steps import PatchPod
 from rescheduler.model import names
-from rescheduler.model.objects import Object, annotations
+from rescheduler.model.objects import Object, annotations, labels
+
+Change = Mapping[str, Any]
+"""To the metadata of a pod."""
 
 
-def mark(original: Object) -> Mapping[str, Any]:
+# ---------------------------------------------------------------------- from the beginning
+
+
+def begin(original: Object, migration: str, at: datetime) -> PatchPod:
+    stale = unmark(original)  # of a process that died, and whose record is gone, too
+    told = annotations(original)
+    history: dict[str, str | None] = {names.MIGRATION_TIME: _text(at)}
+    if before := _history(original):
+        history[names.PREVIOUS_MIGRATION] = before
+    elif names.PREVIOUS_MIGRATION in told:
+        history[names.PREVIOUS_MIGRATION] = told[names.PREVIOUS_MIGRATION]
+    change = {
+        "labels": {
+            names.MIGRATION_ID: migration,
+            names.MIGRATION_STATUS: names.STATUS_IN_PROGRESS,
+        },
+        "annotations": {**stale.get("annotations", {}), **history},
+        # So that a request which arrives late cannot mark it a second time.
+        "resourceVersion": original["metadata"]["resourceVersion"],
+    }
+    return PatchPod("marks the original as being moved", original, change, stage=Stage.MARK)
+
+
+def has_begun(original: Object, migration: str) -> bool:
+    told = labels(original)
+    is_ours = told.get(names.MIGRATION_ID) == migration
+    return is_ours and told.get(names.MIGRATION_STATUS) == names.STATUS_IN_PROGRESS
+
+
+# ---------------------------------------------------------------------- while the copy takes over
+
+
+def put_first(original: Object) -> PatchPod:
+    """First of all that its ReplicaSet removes."""
     before = cost(original)
     if before == names.LOWEST_DELETION_COST:
         before = annotations(original).get(names.PREVIOUS_DELETION_COST, before)
     marked = {names.DELETION_COST: names.LOWEST_DELETION_COST, names.PREVIOUS_DELETION_COST: before}
-    # With its version, so that a request which arrives late cannot mark it a second time.
-    return {"annotations": marked, "resourceVersion": original["metadata"]["resourceVersion"]}
+    change = {
+        "annotations": marked,
+        "resourceVersion": original["metadata"]["resourceVersion"],
+    }
+    return PatchPod("marks the original as first to go", original, change, stage=Stage.HAND_OVER)
 
 
-def unmark(marked: Mapping[str, str]) -> Mapping[str, Any]:
-    """The change that takes our mark off, and gives back the deletion cost of the user."""
-    change: dict[str, str | None] = {names.PREVIOUS_DELETION_COST: None}
-    # Another cost is one that the user has set since, and stays.
-    if marked.get(names.DELETION_COST) == names.LOWEST_DELETION_COST:
-        change[names.DELETION_COST] = marked[names.PREVIOUS_DELETION_COST] or None
-    return {"annotations": change}
-
-
-def take_off(original: Object) -> PatchPod:
-    change = unmark(annotations(original))
-    return PatchPod("takes the mark off the original", original, change)
-
-
-def is_marked(original: Object) -> bool:
-    return names.PREVIOUS_DELETION_COST in annotations(original)
+def is_first(original: Object) -> bool:
+    """By our mark, which stands only where the pod's own copy is Ready."""
+    has_mark = names.PREVIOUS_DELETION_COST in annotations(original)
+    return has_mark and cost(original) == names.LOWEST_DELETION_COST
 
 
 def cost(pod: Object) -> str:
     return annotations(pod).get(names.DELETION_COST, "")
+
+
+# ---------------------------------------------------------------------- when it was not moved
+
+
+def are_on(pod: Object) -> bool:
+    """Whether it carries any mark of ours. Never true of a copy."""
+    told = annotations(pod)
+    if names.PREVIOUS_DELETION_COST in told or names.PREVIOUS_MIGRATION in told:
+        return True
+    in_progress = labels(pod).get(names.MIGRATION_STATUS) == names.STATUS_IN_PROGRESS
+    return in_progress and names.ORIGINAL_POD not in told
+
+
+def take_off(original: Object, *, stage: Stage = Stage.TAKE_BACK) -> PatchPod:
+    what = "takes the marks off the original"
+    # As it was judged: the user may be setting a deletion cost of his own just now.
+    version = {"resourceVersion": original["metadata"]["resourceVersion"]}
+    return PatchPod(what, original, {**unmark(original), **version}, stage=stage)
+
+
+def unmark(pod: Object) -> Change:
+    """The change that takes all marks off, and gives back what stood there before; empty where
+    there are none.
+    """
+    if not are_on(pod):
+        return {}
+    told = annotations(pod)
+    change: dict[str, str | None] = {}
+    marked: dict[str, str | None] = {}
+    if labels(pod).get(names.MIGRATION_STATUS) == names.STATUS_IN_PROGRESS:
+        before = told.get(names.PREVIOUS_MIGRATION, "").split(" ")
+        id_, status, time = before if len(before) == _PARTS else (None, None, None)
+        marked = {names.MIGRATION_ID: id_, names.MIGRATION_STATUS: status}
+        change[names.MIGRATION_TIME] = time
+    if names.PREVIOUS_MIGRATION in told:
+        change[names.PREVIOUS_MIGRATION] = None
+    if names.PREVIOUS_DELETION_COST in told:
+        change[names.PREVIOUS_DELETION_COST] = None
+        # Another cost is one that the user has set since, and stays.
+        if told.get(names.DELETION_COST) == names.LOWEST_DELETION_COST:
+            change[names.DELETION_COST] = told[names.PREVIOUS_DELETION_COST] or None
+    return {"labels": marked, "annotations": change} if marked else {"annotations": change}
+
+
+_PARTS = 3
+
+
+def _history(pod: Object) -> str:
+    """Of an earlier move; empty where there was none."""
+    told = labels(pod)
+    parts = (
+        told.get(names.MIGRATION_ID),
+        told.get(names.MIGRATION_STATUS),
+        annotations(pod).get(names.MIGRATION_TIME),
+    )
+    if not all(parts) or names.STATUS_IN_PROGRESS in parts:
+        return ""
+    return " ".join(map(str, parts))
+
+
+def _text(at: datetime) -> str:
+    return at.isoformat(timespec="seconds")

@@ -1,6 +1,10 @@
-"""How long a surge waits for what. All but the grace period count from its beginning. Pure."""
+"""How long a migration waits for what. Pure.
+
+From its beginning, unless it is said otherwise; a process that takes it up later counts anew.
+"""
 
 from rescheduler.config import Migration
+from rescheduler.migrate.deciding.facts import Intent, View
 from rescheduler.model.objects import Object
 
 
@@ -9,16 +13,35 @@ def grace(pod: Object, limits: Migration) -> int:
     return max(limits.eviction_grace_period_seconds, own)
 
 
-def time_to_serve(replica_set: Object | None, limits: Migration) -> float:
-    settle: float = (replica_set or {"spec": {}})["spec"].get("minReadySeconds") or 0
-    return limits.ready_timeout_seconds + settle + limits.settle_seconds
+def settling(intent: Intent, view: View) -> float:
+    """How long a copy has to be Ready before it counts as serving."""
+    spec = (view.replica_set or {}).get("spec") or {}
+    own: float = spec.get("minReadySeconds") or 0
+    return own + intent.settings.settle_seconds
 
 
-def time_to_hand_over(replica_set: Object | None, limits: Migration) -> float:
-    return time_to_serve(replica_set, limits) + limits.budget_timeout_seconds
+def time_to_create(intent: Intent) -> float:
+    """Also for siblings that are moved just now, and for an API server in trouble."""
+    return intent.settings.ready_timeout_seconds + intent.settings.budget_timeout_seconds
 
 
-def to_the_end(pod: Object, replica_set: Object | None, limits: Migration) -> float:
+def time_to_serve(intent: Intent, view: View) -> float:
+    """From when there is a copy."""
+    return intent.settings.ready_timeout_seconds + settling(intent, view)
+
+
+def time_to_hand_over(intent: Intent, view: View) -> float:
+    """From when there is a copy."""
+    in_a_group = intent.settings.ready_timeout_seconds if intent.group else 0.0
+    return time_to_serve(intent, view) + in_a_group + intent.settings.budget_timeout_seconds
+
+
+def to_the_end(pod: Object, intent: Intent, view: View) -> float:
     """How long a pod that was told to end, or should be, is waited for."""
-    hand_over = time_to_hand_over(replica_set, limits)
-    return hand_over + limits.ready_timeout_seconds + grace(pod, limits)
+    hand_over = time_to_create(intent) + time_to_hand_over(intent, view)
+    return hand_over + intent.settings.ready_timeout_seconds + grace(pod, intent.settings)
+
+
+def for_writes(pod: Object, intent: Intent, view: View) -> float:
+    """A webhook that is down, a right that was taken away: a write can fail for ever."""
+    return to_the_end(pod, intent, view) + intent.settings.ready_timeout_seconds

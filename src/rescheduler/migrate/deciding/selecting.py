@@ -15,7 +15,7 @@ def of_services(services: Iterable[Object]) -> list[Selector]:
 
 
 def of_budgets(budgets: Iterable[Object]) -> list[Selector]:
-    return [_read((each.get("spec") or {}).get("selector")) for each in budgets]
+    return [of(each) for each in budgets]
 
 
 def of_network_policies(policies: Iterable[Object]) -> list[Selector]:
@@ -32,23 +32,26 @@ def of_network_policies(policies: Iterable[Object]) -> list[Selector]:
 
 def of_pods(pods: Iterable[Object]) -> list[Selector]:
     """What pods ask of the company they keep: affinity, anti-affinity, topology spread."""
-    found = []
+    found: list[Object] = []
     for pod in pods:
         affinity = pod["spec"].get("affinity") or {}
         for kind in ("podAffinity", "podAntiAffinity"):
             for terms in (affinity.get(kind) or {}).values():
                 found += [each.get("podAffinityTerm") or each for each in terms or ()]
         found += pod["spec"].get("topologySpreadConstraints") or ()
-    return [_read(each.get("labelSelector")) for each in found]
+    # Pods of one workload ask for the same.
+    distinct = {repr(each.get("labelSelector")): each.get("labelSelector") for each in found}
+    return [_read(each) for each in distinct.values()]
+
+
+def of(holder: Object) -> Selector:
+    """The `spec.selector` of a budget, a ReplicaSet, ..."""
+    return _read((holder.get("spec") or {}).get("selector"))
 
 
 def matching(holders: Iterable[Object], labels: Mapping[str, str]) -> list[str]:
     """Names of the budgets or ReplicaSets whose `spec.selector` matches these labels."""
-    return [
-        each["metadata"]["name"]
-        for each in holders
-        if _read((each.get("spec") or {}).get("selector")).matches(labels)
-    ]
+    return [each["metadata"]["name"] for each in holders if of(each).matches(labels)]
 
 
 def services_with(slices: Iterable[Object], pod_uid: str, *, ready: bool = False) -> set[str]:

@@ -1,16 +1,25 @@
-"""What a migration does next. Each write is spelled out whole: doing it needs no thought."""
+"""What a migration does next. Each write is spelled out whole: doing it needs no thought.
+
+The stage of a step, and what it notes, are written into the record before it is done.
+"""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from rescheduler.migrate.deciding.outcomes import Outcome
+from rescheduler.migrate.deciding.stages import Stage
 from rescheduler.model.objects import Object
+
+Note = Mapping[str, Any]
+"""Fields of `records.Standing` that are to be remembered: method, siblings, budget, fallback."""
 
 
 @dataclass(frozen=True, slots=True)
 class CreateCopy:
     body: Object
+    stage: Stage = Stage.CREATE
+    note: Note = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,6 +28,10 @@ class PatchPod:
     pod: Object
     change: Mapping[str, Any]
     """To its metadata."""
+    stage: Stage = Stage.HAND_OVER
+    note: Note = field(default_factory=dict)
+    is_final: bool = False
+    """It cannot be taken back, so it is decided on live reads only."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,16 +41,56 @@ class Evict:
     grace_seconds: int
     dry_run: bool = False
     """Only ask whether it would be allowed."""
+    stage: Stage = Stage.EVICT
+    note: Note = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
 class DeleteCopy:
     copy: Object
+    stage: Stage = Stage.TAKE_BACK
+    note: Note = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class CreateBudget:
+    """A temporary PodDisruptionBudget."""
+
+    body: Object
+    stage: Stage = Stage.PROTECT
+    note: Note = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class DeleteBudget:
+    budget: Object
+    stage: Stage = Stage.CLEAN_UP
+    note: Note = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class LabelRecord:
+    """Begins or ends the steering: a label of the record, None to take it off."""
+
+    labels: Mapping[str, str | None]
+    stage: Stage = Stage.STEER
+    note: Note = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Probe:
+    """Asks, by a dry run, what the API server makes of a pod of this owner."""
+
+    body: Object
+    stage: Stage = Stage.STEER
+    note: Note = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
 class Wait:
     reason: str
+    stage: Stage = Stage.WAIT_READY
+    note: Note = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,18 +98,32 @@ class GiveUp:
     """From here on everything is taken back."""
 
     outcome: Outcome
+    stage: Stage = Stage.TAKE_BACK
+    note: Note = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
 class End:
     outcome: Outcome
+    stage: Stage = Stage.DONE
+    note: Note = field(default_factory=dict)
 
 
-Write = CreateCopy | PatchPod | Evict | DeleteCopy
-Step = Write | Wait | GiveUp | End
+Write = CreateCopy | PatchPod | Evict | DeleteCopy | CreateBudget | DeleteBudget | LabelRecord
+Step = Write | Probe | Wait | GiveUp | End
 
 
-def describe(step: Step) -> str:
+def is_final(step: Step) -> bool:
+    """Whether it may only be done on what was read just now: what watches tell may be behind."""
+    match step:
+        case PatchPod(is_final=final):
+            return final
+        case Evict(dry_run=dry_run):
+            return not dry_run
+    return isinstance(step, DeleteCopy | CreateBudget | DeleteBudget | GiveUp | End)
+
+
+def describe(step: Step) -> str:  # noqa: C901, PLR0911 - one case per kind
     """For the log: the same words for the same step, whatever the pod."""
     match step:
         case CreateCopy():
@@ -65,6 +132,15 @@ def describe(step: Step) -> str:
             return what
         case DeleteCopy():
             return "deletes the copy"
+        case CreateBudget():
+            return "guards the workload with a temporary budget"
+        case DeleteBudget():
+            return "deletes the temporary budget"
+        case LabelRecord(labels):
+            begins = any(labels.values())
+            return "asks the API server to steer" if begins else "stops steering"
+        case Probe():
+            return "asks whether the API server steers"
         case Wait():
             return "waits"
         case GiveUp():

@@ -1,68 +1,83 @@
-"""The way back of a surge: everything as it was, and nobody harmed by it. Pure."""
+"""The way back: everything as it was, and nobody harmed by it. Pure."""
 
 from dataclasses import replace
 
-from rescheduler.config import Migration
-from rescheduler.migrate.deciding import marks, patience, selecting
-from rescheduler.migrate.deciding.facts import Progress, View
-from rescheduler.migrate.deciding.outcomes import Outcome, Reason
+from rescheduler.migrate.deciding import marks, patience, replicas, selecting, verdicts
+from rescheduler.migrate.deciding.facts import Intent, Progress, View
+from rescheduler.migrate.deciding.outcomes import Outcome
+from rescheduler.migrate.deciding.stages import Stage
 from rescheduler.migrate.deciding.steps import DeleteCopy, End, Evict, PatchPod, Step, Wait
 from rescheduler.model import conditions, names, workloads
 from rescheduler.model.objects import Object, is_active, is_terminating, labels, owners
 
-GO_ON = "it took too long, or the API server refused too often: the next run goes on from here"
 
-
-def take_back(view: View, outcome: Outcome, progress: Progress, limits: Migration) -> Step:
-    # In this order: while the copy exists, a process that dies here is followed by one that looks.
-    if view.original is not None and marks.is_marked(view.original):
+def take_back(intent: Intent, view: View, outcome: Outcome, progress: Progress) -> Step:
+    # In this order: an original that is first to go must have a copy that serves.
+    if view.original is not None and marks.are_on(view.original):
         return marks.take_off(view.original)
-    if view.copy is None:
+    copy = view.copy
+    if copy is None:
         return End(outcome)
-    if _stands_in(view, view.copy):
-        kept = f"{outcome.message}, but {view.copy['metadata']['name']} lives on in its place"
-        return complete(view.copy, replace(outcome, moved=True, message=kept))
-    if is_terminating(view.copy):
-        if progress.running_seconds <= patience.to_the_end(view.copy, view.replica_set, limits):
-            return Wait("the copy is terminating")
+    if intent.owner and _stands_in(view, copy):
+        kept = f"{outcome.message}, but {copy['metadata']['name']} lives on in its place"
+        return complete(copy, replace(outcome, moved=True, message=kept), stage=Stage.TAKE_BACK)
+    if is_terminating(copy):
+        if progress.here_seconds <= patience.to_the_end(copy, intent, view):
+            return Wait("the copy is terminating", stage=Stage.TAKE_BACK)
         # A finalizer or a dead node holds it. It is on its way out and counts nowhere.
         return End(replace(outcome, message=f"{outcome.message}; the copy is still terminating"))
-    if conditions.holds(view.copy, "Ready"):
-        return _remove_serving_copy(view, view.copy, progress, limits)
-    return DeleteCopy(view.copy)
+    if conditions.holds(copy, "Ready"):
+        return _remove_serving_copy(intent, view, copy, progress)
+    return DeleteCopy(copy)
 
 
-def _remove_serving_copy(view: View, copy: Object, progress: Progress, limits: Migration) -> Step:
+def _remove_serving_copy(intent: Intent, view: View, copy: Object, progress: Progress) -> Step:
     """A copy that serves counts for budgets, and others may have been evicted on its account. So it
     goes by eviction, when the budget says that it may.
     """
-    replica_set = view.replica_set
-    if replica_set is None or workloads.why_changed(replica_set, view.deployment):
+    if intent.owner and _has_no_use(view):
         return DeleteCopy(copy)
     if len(selecting.matching(view.budgets, labels(copy))) > 1:
         return DeleteCopy(copy)  # nobody can evict anything here, so nobody has
-    if progress.budget_refused_seconds <= limits.budget_timeout_seconds:
-        return Evict("evicts the copy", copy, patience.grace(copy, limits))
-    ready = sum(is_active(pod) and conditions.holds(pod, "Ready") for pod in view.pods)
-    if ready >= replica_set["spec"].get("replicas", 1):
+    if progress.budget_refused_seconds <= intent.settings.budget_timeout_seconds:
+        grace = patience.grace(copy, intent.settings)
+        return Evict("evicts the copy", copy, grace, stage=Stage.TAKE_BACK)
+    if _is_complete_without(view, intent):
         return DeleteCopy(copy)  # the budget asks for more than the workload has, copy or not
-    return End(Outcome(moved=False, reason=Reason.NOT_FINISHED, message=GO_ON))
+    return verdicts.not_finished()
+
+
+def _has_no_use(view: View) -> bool:
+    return view.replica_set is None or bool(
+        workloads.why_changed(view.replica_set, view.deployment)
+    )
+
+
+def _is_complete_without(view: View, intent: Intent) -> bool:
+    if intent.owner is None:
+        original = view.original
+        return original is not None and is_active(original) and conditions.holds(original, "Ready")
+    if view.replica_set is None:
+        return True
+    ready = sum(is_active(pod) and conditions.holds(pod, "Ready") for pod in view.pods)
+    return ready >= replicas.wanted(view.replica_set)
 
 
 def _stands_in(view: View, copy: Object) -> bool:
     """Whether the copy has a life of its own: the ReplicaSet was deleted without its pods
-    (`--cascade=orphan`), and the original is gone, or another ReplicaSet has taken the copy in.
+    (`--cascade=orphan`), and the original is gone, or somebody else has taken the copy in.
     """
     if view.replica_set or not is_active(copy):
         return False
     owned_by = {each["uid"] for each in owners(copy)}
     if owned_by:
-        return any(each["metadata"]["uid"] in owned_by for each in view.replica_sets)
+        others = (*view.replica_sets, *view.daemon_sets, *view.stateful_sets)
+        return any(each["metadata"]["uid"] in owned_by for each in others)
     return view.original is None or is_terminating(view.original)
 
 
-def complete(copy: Object, outcome: Outcome) -> Step:
+def complete(copy: Object, outcome: Outcome, *, stage: Stage = Stage.CLEAN_UP) -> Step:
     if labels(copy).get(names.MIGRATION_STATUS) == names.STATUS_COMPLETED:
         return End(outcome)
     change = {"labels": {names.MIGRATION_STATUS: names.STATUS_COMPLETED}}
-    return PatchPod("marks the copy as moved", copy, change)
+    return PatchPod("marks the copy as moved", copy, change, stage=stage)

@@ -1,5 +1,6 @@
 """Nodes, each in a slot that pods name. A pod may be heard of before its node, and outlive it."""
 
+from collections.abc import Iterator
 from typing import Final
 
 from rescheduler.model import conditions, names, objects, resources
@@ -35,6 +36,8 @@ class NodeTable:
         self._nodes: CopyOnWrite[list[Node | None]] = CopyOnWrite([])
         self._allocatable = AmountTable(resource_names)
         self._unheard: set[str] | None = None
+        self.revision = 0
+        """Another number for every change, of which heartbeats are none."""
 
     def __len__(self) -> int:
         return sum(node is not None for node in self._nodes.value)
@@ -63,6 +66,7 @@ class NodeTable:
             nodes = self._nodes.own()
             nodes.extend([None] * (slot + 1 - len(nodes)))
             nodes[slot] = node
+            self.revision += 1
             self._allocatable.write(slot, node.allocatable)
         if self._unheard is not None:
             self._unheard.discard(node.name)
@@ -74,6 +78,7 @@ class NodeTable:
         if slot is None or slot >= len(self._nodes.value) or self._nodes.value[slot] is None:
             return
         self._nodes.own()[slot] = None
+        self.revision += 1
         self.release_slot(slot)
 
     def begin_listing(self) -> None:
@@ -83,6 +88,9 @@ class NodeTable:
         for name in self._unheard or ():
             self.remove(name)
         self._unheard = None
+
+    def present(self) -> Iterator[Node]:
+        return (node for node in self._nodes.value if node is not None)
 
     # ------------------------------------------------------------------ sharing
 

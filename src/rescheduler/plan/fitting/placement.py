@@ -24,7 +24,12 @@ from rescheduler.plan.fitting.volumes import Volumes
 
 
 class Placement:
-    def __init__(self, snapshot: Snapshot, memory: Memory | None = None) -> None:
+    def __init__(
+        self, snapshot: Snapshot, memory: Memory | None = None, *, only: int = NONE
+    ) -> None:
+        """Only: nobody is going to ask about another node than this, nor to move anything. That
+        spares what takes longest on a large cluster; room is not kept then for pods that wait.
+        """
         memory = memory or Memory()
         self.snapshot = snapshot
         self.facts = memory.facts_of(snapshot.nodes)
@@ -48,12 +53,13 @@ class Placement:
         self.spreading = Spreading(self.census, self.facts, index, self.place, classes)
         self.sharing = Sharing(self.census, self.facts, index)
         self.volumes = Volumes(snapshot, self.facts, self.place)
-        self.room = Room(snapshot, self.place, self._rules)
+        self.room = Room(snapshot, self.place, self._rules, only=only)
         self._guests: dict[int, dict[int, None]] = {}
         """By node: rows that came to it in this plan."""
         self._gone: set[int] = set()
         """Rows that are no longer where the snapshot has them."""
-        self._keep_room_for_pending()
+        if only == NONE:
+            self._keep_room_for_pending()
 
     # ------------------------------------------------------------------ nodes and pods
 
@@ -189,6 +195,18 @@ class Placement:
         """What holds it wherever it would go."""
         problem = self.rules(row).problem
         return (problem,) if problem else ()
+
+    def why_no_copy(self, row: int) -> str:
+        """Why the scheduler would not judge a copy of it as it judges the pod; empty: it would.
+        Other revisions matter only while there are pods of them.
+        """
+        for hashed, unhashed in self.rules(row).by_hash:
+            if (self.census.selected(hashed)[0] != self.census.selected(unhashed)[0]).any():
+                return (
+                    "a copy lacks the hash of its template, which matchLabelKeys go by: the "
+                    "scheduler would count other pods than of its own"
+                )
+        return ""
 
     def broken(self, rows: Iterable[int] | None = None) -> dict[int, tuple[str, ...]]:
         """Rows whose own rules do not hold where they are now, and which."""

@@ -7,11 +7,13 @@ when somebody comes in between.
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from functools import cached_property
 
 import numpy as np
 
 from rescheduler.model import resources
+from rescheduler.model.cluster import Node
 from rescheduler.model.columns import NONE, UNAVAILABLE, Amounts, Numbers
 from rescheduler.model.snapshot import Snapshot
 from rescheduler.plan.fitting.nodes import Mask
@@ -19,15 +21,21 @@ from rescheduler.plan.fitting.rules import Rules
 
 
 class Room:
-    def __init__(self, snapshot: Snapshot, place: Numbers, rules: Sequence[Rules | None]) -> None:
+    def __init__(
+        self,
+        snapshot: Snapshot,
+        place: Numbers,
+        rules: Sequence[Rules | None],
+        *,
+        only: int = NONE,
+    ) -> None:
+        """Only: of no other node is it known."""
         self._snapshot = snapshot
         self._place = place
         self._home = snapshot.place_of_pod
         self._rules = rules
-        # By columns in memory, as it is mostly asked: one resource of all nodes.
-        self.free: Amounts = np.asfortranarray(
-            snapshot.room - snapshot.requested - snapshot.promised
-        )
+        self._only = only
+        self.free: Amounts = _free(snapshot) if only == NONE else _free_on(snapshot, only)
         self._kept: Amounts | None = None
         """What of it is kept for pods that wait."""
         self._guests: defaultdict[int, list[int]] = defaultdict(list)
@@ -159,6 +167,8 @@ class Room:
         lowest = np.full(len(self._snapshot.nodes), 2**62, np.int64)
         rows = self._snapshot.rows
         places = self._home[rows]
+        if self._only != NONE:
+            rows, places = rows[places == self._only], places[places == self._only]
         rows, places = rows[places != NONE], places[places != NONE]
         if len(np.unique(priorities[priorities < 2**62])) <= 1:
             # All alike, as in most clusters: nobody ranks below anybody.
@@ -166,3 +176,25 @@ class Room:
             return lowest
         np.minimum.at(lowest, places, priorities[self._snapshot.pods.pod_class[rows]])
         return lowest
+
+
+def _free(snapshot: Snapshot) -> Amounts:
+    # By columns in memory, as it is mostly asked: one resource of all nodes.
+    return np.asfortranarray(snapshot.room - snapshot.requested - snapshot.promised)
+
+
+def _free_on(snapshot: Snapshot, node: int) -> Amounts:
+    """The same of one node, as of a cluster that has no other, and nothing of all others."""
+    name, pods = snapshot.nodes[node].name, snapshot.pods
+    slots: list[Node | None] = [None] * len(snapshot.node_slots)
+    slots[snapshot.slot_names.index(name)] = snapshot.nodes[node]
+    there = snapshot.place_of_pod == node
+    there[[row for row, told in pods.nominated.items() if told == name]] = True
+    alone = replace(
+        snapshot,
+        node_slots=slots,
+        pods=replace(pods, pod_class=np.where(there, pods.pod_class, NONE)),
+    )
+    free = np.zeros((len(snapshot.nodes), len(snapshot.resource_names)), np.int64)
+    free[node] = _free(alone)[0]
+    return free

@@ -1,7 +1,7 @@
 """The rules that a class of alike pods brings along, read once from its specification."""
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 import msgspec
@@ -13,6 +13,10 @@ from rescheduler.model.selectors import Operator, Requirement, Selector
 from rescheduler.model.taints import Toleration
 from rescheduler.plan.fitting.exclusives import Disk, Port, exclusives
 
+TEMPLATE_HASHES: Final = frozenset({"pod-template-hash", "rollouts-pod-template-hash"})
+"""Labels by which controllers, Kubernetes' own and Argo's, tell the revisions of a workload apart.
+A copy lacks them until it is adopted.
+"""
 _REQUIRED: Final = "requiredDuringSchedulingIgnoredDuringExecution"
 
 
@@ -95,6 +99,8 @@ class Rules:
     near_to: tuple[Term, ...]
     """Required affinity: a pod that all of these select must be near, in each of their keys."""
     spreads: tuple[Spread, ...]
+    by_hash: tuple[tuple[Selection, Selection], ...]
+    """Of the rules above that go by the hash of its template: with it, and as a copy has them."""
     exclusives: tuple[Port | Disk, ...]
     priority: int
     may_preempt: bool
@@ -120,10 +126,12 @@ def read(pod_class: PodClass, template: Template) -> Rules:
     apart: tuple[Term, ...] = ()
     near: tuple[Term, ...] = ()
     spreads: tuple[Spread, ...] = ()
+    by_hash: tuple[tuple[Selection, Selection], ...] = ()
     try:
         apart = _terms(affinity.get("podAntiAffinity"), pod_class)
         near = _terms(affinity.get("podAffinity"), pod_class)
         spreads = tuple(_spreads(spec, pod_class))
+        by_hash = tuple(_by_hash(spec, pod_class))
     except selectors.InvalidSelectorError as error:
         problem = f"a selector in its specification is not valid: {error}"
     return Rules(
@@ -133,6 +141,7 @@ def read(pod_class: PodClass, template: Template) -> Rules:
         apart_from=apart,
         near_to=near,
         spreads=spreads,
+        by_hash=by_hash,
         exclusives=exclusives(spec),
         priority=template.priority,
         may_preempt=spec.get("preemptionPolicy") != "Never",
@@ -168,21 +177,54 @@ def _spreads(spec: Object, pod_class: PodClass) -> Iterable[Spread]:
     for each in spec.get("topologySpreadConstraints") or ():
         if each.get("whenUnsatisfiable") != "DoNotSchedule":
             continue
-        selector = _narrowed(
-            selectors.from_object(each.get("labelSelector")),
-            pod_class.labels,
-            alike=each.get("matchLabelKeys") or (),
-        )
-        if selector == selectors.EVERYTHING:
-            selector = selectors.NOTHING  # the plugin counts no pods for an empty one
         yield Spread(
-            selection=Selection(frozenset({pod_class.namespace}), None, selector),
+            selection=_counted(each, pod_class),
             topology_key=each.get("topologyKey") or "",
             max_skew=each.get("maxSkew") or 1,
             min_domains=each.get("minDomains") or 1,
             honours_affinity=(each.get("nodeAffinityPolicy") or "Honor") == "Honor",
             honours_taints=(each.get("nodeTaintsPolicy") or "Ignore") == "Honor",
         )
+
+
+def _counted(constraint: Mapping[str, Any], pod_class: PodClass) -> Selection:
+    selector = _narrowed(
+        selectors.from_object(constraint.get("labelSelector")),
+        pod_class.labels,
+        alike=constraint.get("matchLabelKeys") or (),
+    )
+    return Selection(frozenset({pod_class.namespace}), None, _of_spread(selector))
+
+
+def _of_spread(selector: Selector) -> Selector:
+    """The plugin counts no pods for an empty one."""
+    return selectors.NOTHING if selector == selectors.EVERYTHING else selector
+
+
+def _by_hash(spec: Object, pod_class: PodClass) -> Iterable[tuple[Selection, Selection]]:
+    hashes = TEMPLATE_HASHES & pod_class.labels.keys()
+    if not hashes:
+        return
+    affinity = spec.get("affinity") or {}
+    for kind in ("podAffinity", "podAntiAffinity"):
+        for term in (affinity.get(kind) or {}).get(_REQUIRED) or ():
+            if hashes.intersection(_label_keys(term)):
+                found = _selection(term, pod_class)
+                yield found, replace(found, selector=_without(found.selector, hashes))
+    for each in spec.get("topologySpreadConstraints") or ():
+        if each.get("whenUnsatisfiable") == "DoNotSchedule" and hashes.intersection(
+            _label_keys(each)
+        ):
+            found = _counted(each, pod_class)
+            yield found, replace(found, selector=_of_spread(_without(found.selector, hashes)))
+
+
+def _label_keys(rule: Mapping[str, Any]) -> Iterable[str]:
+    return (*(rule.get("matchLabelKeys") or ()), *(rule.get("mismatchLabelKeys") or ()))
+
+
+def _without(selector: Selector, keys: Collection[str]) -> Selector:
+    return Selector(tuple(each for each in selector.requirements if each.key not in keys))
 
 
 def _narrowed(

@@ -4,6 +4,6 @@ In: a snapshot, the configuration, and where everything is. Out: for a pod every
 stays, in words, and the way in which it would move. What does not belong here: where it may go.
 """
 
-from rescheduler.plan.movable.movable import NEEDS, Movable
+from rescheduler.plan.movable.movable import NEEDS, WELCOME, Movable
 
-__all__ = ["NEEDS", "Movable"]
+__all__ = ["NEEDS", "WELCOME", "Movable"]

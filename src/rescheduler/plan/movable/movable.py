@@ -10,15 +10,19 @@ from typing import Final, Protocol
 
 from rescheduler.config import NEVER, WHEN_ASKED, Configuration, durations
 from rescheduler.model import names
+from rescheduler.model.cluster import Owner
 from rescheduler.model.columns import NONE, PHASES, Flag
 from rescheduler.model.moves import Way
 from rescheduler.model.objects import Object
 from rescheduler.model.snapshot import Snapshot
-from rescheduler.plan import budgets, quotas
+from rescheduler.plan import budgets, quotas, records
 from rescheduler.plan.gaps import why_unknown
 from rescheduler.plan.history import History
-from rescheduler.plan.movable import claims, owners, specs
+from rescheduler.plan.movable import claims, owners, specs, ways, withholding
 from rescheduler.plan.movable.specs import SpecFacts
+from rescheduler.plan.movable.ways import Verdict
+from rescheduler.plan.movable.withholding import Withholding
+from rescheduler.plan.records import Records
 
 NEEDS: Final = frozenset(
     {
@@ -36,6 +40,8 @@ NEEDS: Final = frozenset(
 """The resources that these rules look at. What of it is not known keeps those where they are whom
 it may concern.
 """
+WELCOME: Final = frozenset({records.SOURCE, withholding.SOURCE})
+"""Looked at where they are to be had: who cannot see them plans without."""
 
 # Plain numbers: the operators of an enumeration cost as much as all the rest.
 _READY: Final = int(Flag.READY)
@@ -50,17 +56,17 @@ class Neighbours(Protocol):
     def why_stuck(self, row: int) -> tuple[str, ...]:
         """Rules of others that hold this pod where it is."""
 
+    def why_no_copy(self, row: int) -> str:
+        """Why the scheduler would not judge a copy of it as it judges the pod; empty: it would."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Alike:
     """What holds for all pods of a class, with the same labels of their own and the same owner."""
 
     reasons: tuple[str, ...]
-    interrupts: str
-
-    @property
-    def way(self) -> Way:
-        return Way.RESTART if self.interrupts else Way.SURGE
+    verdict: Verdict
+    is_being_moved: bool
 
 
 class Movable:
@@ -72,9 +78,11 @@ class Movable:
         self._configuration = configuration
         self._placement = placement
         self._owners = owners.Owners(snapshot, configuration)
+        self._withholding = Withholding(snapshot)
         self._budgets = budgets.Budgets(snapshot)
         self.quotas = quotas.Quotas(snapshot)
-        self._alike_pods: dict[tuple[int, int, int, str], _Alike] = {}
+        self.records = Records(snapshot, configuration)
+        self._alike_pods: dict[tuple[int, int, int, str, str], _Alike] = {}
         self._facts_by_class: dict[int, SpecFacts] = {}
         self._facts_by_owner: dict[tuple[str, int], owners.OwnerFacts] = {}
         self._specs: dict[int, Object] = {}
@@ -82,22 +90,31 @@ class Movable:
         self._namespaces: dict[str, tuple[str, ...]] = {}
 
     def way(self, row: int) -> Way:
-        return self._alike(row).way
+        return self._alike(row).verdict.way
 
     def why_interrupted(self, row: int) -> str:
         """Why it has to end before its successor begins; empty: both can be there."""
-        return self._alike(row).interrupts
+        return self._alike(row).verdict.interrupts
 
-    def why_it_stays(self, row: int, *, asked: bool = False) -> tuple[str, ...]:
+    def why_it_stays(
+        self, row: int, *, asked: bool = False, begun: bool = False
+    ) -> tuple[str, ...]:
         """Every reason why this pod must not move, wherever to; none: it may.
 
-        A move that somebody asked for waits for no cooldown and no age.
+        A move that somebody asked for waits for no cooldown and no age. One that is begun was not
+        to wait for anything, and its own marks and records are no reason to end it.
         """
         alike = self._alike(row)
         reasons = [*alike.reasons, *self._of_its_own(row)]
-        if alike.interrupts:
-            reasons += self._interruption(alike.interrupts, asked=asked)
-        if not asked:
+        verdict = alike.verdict
+        if verdict.interrupts and not verdict.is_decided:
+            reasons += self._interruption(verdict.interrupts, asked=asked)
+        if alike.is_being_moved and not begun:
+            reasons.append("it is being moved already")
+        if self.records:
+            reasons += () if begun else self.records.why_it_waits(row)
+            reasons += self.records.why_its_workload_waits(row)
+        if not asked and not begun:
             reasons += self._too_young(row)
             reasons += self.history.why_it_rests(row)
         reasons += self._placement.why_stuck(row)
@@ -166,20 +183,38 @@ class Movable:
         if row in pods.claims:
             namespace = self._snapshot.class_of(row).namespace
             exclusive = claims.why_exclusive(self._snapshot, namespace, self._claims(row))
-        key = int(pods.pod_class[row]), int(pods.own_labels[row]), int(pods.owner[row]), exclusive
+        told = ways.annotated(pods.annotations[row]) if row in pods.annotations else ""
+        key = (
+            int(pods.pod_class[row]),
+            int(pods.own_labels[row]),
+            int(pods.owner[row]),
+            exclusive,
+            told,
+        )
         known = self._alike_pods.get(key)
         if known is None:
-            known = self._judge(row, exclusive)
+            known = self._judge(row, exclusive, told)
             self._alike_pods[key] = known
         return known
 
-    def _judge(self, row: int, exclusive: str) -> _Alike:
+    def _judge(self, row: int, exclusive: str, told: str) -> _Alike:
         snapshot = self._snapshot
         pod_class = snapshot.class_of(row)
         labels = {**pod_class.labels, **snapshot.own_labels_of(row)}
         of_spec, of_owner = self._facts(row), self._of_owner(row)
-        interrupts = of_owner.interrupts or exclusive or of_spec.interrupts
-        way = Way.RESTART if interrupts else Way.SURGE
+        is_bare = bool(snapshot.pods.owner[row] == NONE)
+        charged = self.charged(row)
+        verdict = ways.choose(
+            of_owner.interrupts
+            or exclusive
+            or of_spec.interrupts
+            or self._withholding.why_none(pod_class.namespace, self._owner(row), labels)
+            or self._placement.why_no_copy(row)
+            or (self._no_second(row, charged) if charged and not is_bare else ""),
+            told,
+            self._configuration.migration.way,
+            is_bare=is_bare,
+        )
         reasons = [
             *self._of_namespace(pod_class.namespace),
             *self._priority(row),
@@ -187,10 +222,15 @@ class Movable:
             *of_owner.reasons,
             *self._of_bare(row),
             *of_spec.reasons,
-            *self._budgets.why_held(pod_class.namespace, labels, way),
-            *(self._quota(row) if way is Way.SURGE else ()),
+            *verdict.reasons,
+            *self._budgets.why_held(pod_class.namespace, labels, verdict.way),
+            *(self.quotas.why_held(pod_class.namespace, charged, verdict.way) if charged else ()),
         ]
-        return _Alike(reasons=tuple(reasons), interrupts=interrupts)
+        return _Alike(
+            reasons=tuple(reasons),
+            verdict=verdict,
+            is_being_moved=labels.get(names.MIGRATION_STATUS) == names.STATUS_IN_PROGRESS,
+        )
 
     def _of_namespace(self, namespace: str) -> tuple[str, ...]:
         if namespace not in self._namespaces:
@@ -224,16 +264,16 @@ class Movable:
             yield f"its label {names.RESCHEDULING} keeps it out"
         if self._configuration.excluded_pod_selector.matches(labels):
             yield "excludedPodSelector matches it"
-        if labels.get(names.MIGRATION_STATUS) == names.STATUS_IN_PROGRESS:
-            yield "it is being moved already"
 
     def _of_owner(self, row: int) -> owners.OwnerFacts:
-        number = int(self._snapshot.pods.owner[row])
-        key = self._snapshot.class_of(row).namespace, number
+        key = self._snapshot.class_of(row).namespace, int(self._snapshot.pods.owner[row])
         if key not in self._facts_by_owner:
-            owner = self._snapshot.owners[number] if number != NONE else None
-            self._facts_by_owner[key] = self._owners.facts(key[0], owner)
+            self._facts_by_owner[key] = self._owners.facts(key[0], self._owner(row))
         return self._facts_by_owner[key]
+
+    def _owner(self, row: int) -> Owner | None:
+        number = int(self._snapshot.pods.owner[row])
+        return self._snapshot.owners[number] if number != NONE else None
 
     def _of_bare(self, row: int) -> Iterable[str]:
         if self._snapshot.pods.owner[row] != NONE or self._configuration.pods.jobs:
@@ -257,18 +297,20 @@ class Movable:
             local_storage=self._configuration.pods.local_storage,
         )
 
-    def _quota(self, row: int) -> tuple[str, ...]:
-        namespace = self._snapshot.class_of(row).namespace
-        if not self.quotas.apply_in(namespace):
-            return ()
+    def charged(self, row: int) -> quotas.Asked | None:
+        """What quotas count of a second pod such as this; None: there are none."""
+        if not self.quotas.apply_in(self._snapshot.class_of(row).namespace):
+            return None
         template = self._snapshot.template_of(row)
-        asked = quotas.Asked(
+        return quotas.Asked(
             # Of its template: the copy is made from it, whatever this pod was resized to.
             self._snapshot.request_sets[template.asks] or {},
             self._spec(row),
             may_have_deadline=bool(self._snapshot.pods.owner[row] == NONE),
         )
-        return self.quotas.why_no_room(namespace, asked)
+
+    def _no_second(self, row: int, charged: quotas.Asked) -> str:
+        return "; ".join(self.quotas.why_no_room(self._snapshot.class_of(row).namespace, charged))
 
     def _spec(self, row: int) -> Object:
         number = self._snapshot.class_of(row).template

@@ -67,6 +67,7 @@ class Owners:
         reasons = [
             *self._of_unknown("Deployment" if is_deployed else ""),
             *opted_out(replica_set, "ReplicaSet"),
+            *_nailed_down(replica_set, "ReplicaSet"),
             *(opted_out(deployment, "Deployment") if deployment else ()),
             *filter(None, (workloads.why_unsettled(replica_set, deployment),)),
             *self._too_few(objects.spec(replica_set).get("replicas", 1)),
@@ -84,6 +85,7 @@ class Owners:
             return OwnerFacts(reasons=missing, interrupts=interrupts)
         reasons = [
             *opted_out(stateful_set, "StatefulSet"),
+            *_nailed_down(stateful_set, "StatefulSet"),
             *filter(None, (workloads.why_stateful_set_unsettled(stateful_set),)),
             *self._too_few(objects.spec(stateful_set).get("replicas", 1)),
             *self._autoscaled(namespace, (owner,)),
@@ -158,6 +160,12 @@ class Owners:
 def _owner(reference: Object) -> Owner:
     kind, name, uid = (reference.get(key, "") for key in ("kind", "name", "uid"))
     return Owner(kind=kind, name=name, uid=uid)
+
+
+def _nailed_down(raw: Object, kind: str) -> Iterable[str]:
+    template = (objects.spec(raw).get("template") or {}).get("spec") or {}
+    if node := template.get("nodeName"):
+        yield f"its {kind} puts its pods on {node}, whatever a scheduler says (nodeName)"
 
 
 def opted_out(raw: Object, kind: str) -> Iterable[str]:

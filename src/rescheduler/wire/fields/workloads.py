@@ -6,9 +6,14 @@ TemplateMeta
 PodTemplate
     1  metadata  TemplateMeta
     2  spec  PodSpec
+PlacedSpec
+    10 nodeName  text
+PlacedTemplate
+    2  spec  PlacedSpec
 ReplicaSetSpec
     1  replicas  number?
     2  selector  LabelSelector?
+    3  template  PlacedTemplate
     4  minReadySeconds  number
 ReplicaSetStatus
     1  replicas  number
@@ -61,6 +66,7 @@ StatefulSetUpdateStrategy
 StatefulSetSpec
     1  replicas  number?
     2  selector  LabelSelector?
+    3  template  PlacedTemplate
     5  serviceName  text
     6  podManagementPolicy  text
     7  updateStrategy  StatefulSetUpdateStrategy

@@ -1,0 +1,124 @@
+"""The right to act on a cluster: a connection that writes only while we lead, and no longer."""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Coroutine
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from dataclasses import dataclass
+from typing import Any, Final, TypeVar
+
+from rescheduler.clock import Clock
+from rescheduler.config import LeaderElection
+from rescheduler.errors import ReschedulerError
+from rescheduler.kube import KubeApi, errors
+from rescheduler.leading import Fenced, Leadership, leading
+from rescheduler.wire import LEASES
+
+Connect = Callable[[], AbstractAsyncContextManager[KubeApi]]
+
+T = TypeVar("T")
+
+_TELLING_SECONDS: Final = 5.0
+"""How long it may take until we hear why the lease is lost, once a write was refused for it."""
+_LOOK_AGAIN_SECONDS: Final = 0.5
+_MARGIN_SECONDS: Final = 10.0
+
+
+class AnotherLeads(ReschedulerError):
+    """Somebody else acts on this cluster."""
+
+    def __init__(self, holder: str, settings: LeaderElection) -> None:
+        self.holder = holder
+        super().__init__(f"{holder or 'another rescheduler'} leads (lease {lease_name(settings)})")
+
+
+class LeadershipLost(ReschedulerError):
+    """We acted, and must not any more. Whoever leads now goes on with what is unfinished."""
+
+
+@dataclass(frozen=True, slots=True)
+class Right:
+    """To act."""
+
+    kube: KubeApi
+    leadership: Leadership
+
+    async def use(self, body: Coroutine[Any, Any, T]) -> T:
+        """Does it as long as we lead.
+
+        Raises:
+            LeadershipLost: it was cancelled, as we lead no longer.
+        """
+        acting = asyncio.ensure_future(body)
+        losing = asyncio.ensure_future(self.leadership.lost())
+        try:
+            await asyncio.wait([acting, losing], return_when=asyncio.FIRST_COMPLETED)
+            if acting.done():
+                return acting.result()
+            raise LeadershipLost(f"leads no longer: {losing.result()}")
+        except errors.NotLeading as problem:
+            raise LeadershipLost(f"leads no longer: {await _why(losing, problem)}") from problem
+        finally:
+            for task in (acting, losing):
+                task.cancel()
+            await asyncio.gather(acting, losing, return_exceptions=True)
+
+
+async def _why(losing: "asyncio.Future[str]", problem: Exception) -> str:
+    told, _ = await asyncio.wait([losing], timeout=_TELLING_SECONDS)
+    return losing.result() if told else str(problem)
+
+
+@asynccontextmanager
+async def acting(connect: Connect, clock: Clock, settings: LeaderElection) -> AsyncIterator[Right]:
+    """Takes the lease if it is free, or its holder is dead: that is known when it is not renewed.
+
+    Raises:
+        AnotherLeads: as soon as its holder is seen to live.
+    """
+    async with connect() as kube, leading(settings, connect, clock) as candidate:
+        acquired = asyncio.ensure_future(candidate.acquired())
+        seeing = asyncio.ensure_future(_renewed_by(kube, clock, settings, candidate.identity))
+        try:
+            # So long it takes at most to follow a leader that is dead.
+            patience = settings.lease_duration_seconds + _MARGIN_SECONDS
+            await asyncio.wait(
+                [acquired, seeing], timeout=patience, return_when=asyncio.FIRST_COMPLETED
+            )
+            if not acquired.done():
+                raise AnotherLeads(seeing.result() if seeing.done() else "", settings)
+            leadership = acquired.result()
+        finally:
+            for task in (acquired, seeing):
+                task.cancel()
+            await asyncio.gather(acquired, seeing, return_exceptions=True)
+        yield Right(Fenced(kube, leadership), leadership)
+
+
+async def _renewed_by(kube: KubeApi, clock: Clock, settings: LeaderElection, ourselves: str) -> str:
+    """Waits until another one renews the lease, and says who. The times in it are of other clocks,
+    so they are compared for equality only.
+    """
+    first: tuple[str, str] | None = None
+    while True:
+        try:
+            lease = await find_lease(kube, settings)
+        except errors.KubeError:
+            lease = None  # the election meets the same, and says so
+        spec = (lease or {}).get("spec") or {}
+        seen = (spec.get("holderIdentity") or "", spec.get("renewTime") or "")
+        if seen[0] not in ("", ourselves):
+            if first is not None and seen != first:
+                return seen[0]
+            first = seen
+        await clock.sleep(min(settings.retry_period_seconds / 4, _LOOK_AGAIN_SECONDS))
+
+
+async def find_lease(kube: KubeApi, settings: LeaderElection) -> dict[str, Any] | None:
+    try:
+        return await kube.get(LEASES, settings.resource_namespace, settings.resource_name)
+    except errors.NotFound:
+        return None
+
+
+def lease_name(settings: LeaderElection) -> str:
+    return f"{settings.resource_namespace}/{settings.resource_name}"

@@ -1,0 +1,252 @@
+"""`rescheduler cleanup`: everything of ours off the cluster."""
+
+import asyncio
+from typing import TYPE_CHECKING, Annotated, Any, Final
+
+import typer
+
+from rescheduler import config, logs
+from rescheduler.cli.draining import Timeout, duration, say_line
+from rescheduler.cli.layout import counted
+from rescheduler.cli.options import Config, Context, Kubeconfig
+from rescheduler.cli.output import tell
+from rescheduler.cli.running import connecting
+from rescheduler.errors import ReschedulerError
+
+if TYPE_CHECKING:
+    from rescheduler.acting import Connect, Right
+    from rescheduler.kube import KubeApi
+    from rescheduler.migrate.cleaning import Finding
+
+EXAMPLES: Final = """Examples:
+
+  # See what there is
+
+  rescheduler cleanup --all --dry-run
+
+  # Remove all traces, then the rest of the installation
+
+  kubectl -n kube-system scale deployment rescheduler-scheduler --replicas=0
+
+  rescheduler cleanup --all
+
+  kubectl delete -k manifests/rescheduler"""
+
+_INTERRUPTED: Final = 130
+_LOOKS: Final = 3
+
+
+class NotClean(ReschedulerError):
+    """Something is left; the message says what, and what to do about it."""
+
+
+def cleanup(
+    *,
+    everything: Annotated[
+        bool, typer.Option("--all", help="Also the history on pods that were moved.")
+    ] = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Only print what would be removed; change nothing.")
+    ] = False,
+    timeout: Timeout = "10m",
+    config_file: Config = None,
+    kubeconfig: Kubeconfig = "",
+    context: Context = None,
+) -> None:
+    """Remove everything of the rescheduler from the cluster, before it is uninstalled.
+
+    Migrations under way are ended or undone first. Then go: records, temporary
+    budgets, marks on pods, copies that were left behind, cordons of ours, and the
+    lease. A node that was drained, or that is still labelled for maintenance, stays
+    cordoned: kubectl uncordon NODE has it back. Refuses while a rescheduler leads.
+    It needs the rights of an administrator, not those of rbac.yaml.
+
+    Exit status: 0 when nothing is left, 1 when something is, 2 for wrong usage, 130
+    when interrupted. A second run goes on where one was cut short.
+    """
+    seconds = duration("--timeout", timeout)
+    logs.set_up(quiet=True)
+    configuration = config.Configuration() if config_file is None else config.load(config_file)
+    connect = connecting(kubeconfig or configuration.client_connection.kubeconfig, context)
+    cleaning = _Cleaning(configuration, connect, everything=everything, seconds=seconds)
+    try:
+        asyncio.run(cleaning.preview() if dry_run else cleaning.run())
+    except KeyboardInterrupt:
+        tell(["interrupted; rescheduler cleanup goes on where this one was cut short"])
+        raise typer.Exit(_INTERRUPTED) from None
+
+
+class _Cleaning:
+    def __init__(
+        self,
+        configuration: config.Configuration,
+        connect: "Connect",
+        *,
+        everything: bool,
+        seconds: float | None,
+    ) -> None:
+        # Slow to import, and not needed to print a usage message.
+        from rescheduler.clock import SystemClock
+
+        self._configuration = configuration
+        self._connect = connect
+        self._everything = everything
+        self._seconds = seconds
+        self._clock = SystemClock()
+        self._removed = 0
+
+    async def preview(self) -> None:
+        from rescheduler.migrate import cleaning
+
+        async with self._connect() as kube:
+            found = cleaning.find(kube, self._configuration.scope, history=self._everything)
+            async for finding in found:
+                self._tell(finding, " (dry run)")
+            if await self._lease(kube) is not None:
+                self._tell_lease(" (dry run)")
+        self._end("nothing of the rescheduler was found")
+
+    async def run(self) -> None:
+        from rescheduler import acting
+
+        async with self._connect() as kube:
+            had_lease = await self._lease(kube) is not None
+        try:
+            async with acting.acting(
+                self._connect, self._clock, self._configuration.leader_election
+            ) as right:
+                await right.use(self._clean(right))
+        except acting.AnotherLeads as problem:
+            raise NotClean(
+                f"{problem}: stop it first, for example with\n"
+                "kubectl -n kube-system scale deployment rescheduler-scheduler --replicas=0"
+            ) from None
+        # Last, when it is ours no longer: nobody else was to begin while we cleaned.
+        async with self._connect() as kube:
+            await self._remove_lease(kube, is_news=had_lease)
+        self._end("nothing of the rescheduler is left")
+
+    async def _clean(self, right: "Right") -> None:
+        await self._end_what_is_unfinished(right)
+        # What was put in order may leave a history, which the next look finds.
+        for _ in range(_LOOKS):
+            if not await self._remove_all(right.kube):
+                return
+
+    async def _remove_all(self, kube: "KubeApi") -> bool:
+        """Whether there was anything."""
+        from rescheduler.kube import errors
+        from rescheduler.migrate import cleaning
+
+        before, left = self._removed, []
+        scope = self._configuration.scope
+        async for finding in cleaning.find(kube, scope, history=self._everything):
+            try:
+                await cleaning.remove(kube, finding, self._configuration.migration)
+            except errors.NotLeading:
+                raise
+            except errors.KubeError as problem:
+                left.append(f"{cleaning.name_of(finding)}: {problem}")
+            else:
+                self._tell(finding)
+        if left:
+            raise NotClean("\n".join(["could not be removed; run it again:", *left]))
+        return self._removed > before
+
+    async def _end_what_is_unfinished(self, right: "Right") -> None:
+        from rescheduler import cycle
+        from rescheduler.migrate import cleaning, migrating
+        from rescheduler.migrate.deciding import records
+
+        scope, term = self._configuration.scope, right.leadership.term
+        known = await cleaning.migrations_of(right.kube, None)
+        ours = [each for each in known if scope.covers(each["metadata"]["namespace"])]
+        for finding in cleaning.never_begun(ours):
+            await cleaning.remove(right.kube, finding, self._configuration.migration)
+            self._tell(finding)
+        begun = [
+            each for each in ours if records.is_unfinished(each) and (each.get("status") or {})
+        ]
+        if not begun:
+            return
+        say_line(f"ends {counted(len(begun), 'migration')} under way")
+        async with migrating(
+            right.kube, self._clock, self._configuration, holder=term.holder, fence=term.number
+        ) as migrator:
+            await migrator.synced()
+            try:
+                async with asyncio.timeout(self._seconds):
+                    await cycle.to_an_end(
+                        migrator.idle(),
+                        migrator,
+                        may_write=right.leadership.may_write,
+                        stop=lambda: None,
+                    )
+            except TimeoutError:
+                pass
+            if migrator.unfinished:
+                raise NotClean(
+                    f"{counted(migrator.unfinished, 'migration')} could not be ended: see "
+                    "kubectl get podmigrations -A -o wide, and run it again"
+                )
+
+    # ------------------------------------------------------------------ the lease
+
+    async def _lease(self, kube: "KubeApi") -> dict[str, Any] | None:
+        from rescheduler import acting
+
+        election = self._configuration.leader_election
+        return await acting.find_lease(kube, election) if election.leader_elect else None
+
+    async def _remove_lease(self, kube: "KubeApi", *, is_news: bool) -> None:
+        """News, unless we have made it ourselves a moment ago."""
+        lease = await self._lease(kube)
+        if lease is not None and await remove_lease(kube, lease) and is_news:
+            self._tell_lease()
+
+    def _tell_lease(self, mode: str = "") -> None:
+        election = self._configuration.leader_election
+        self._removed += 1
+        say_line(
+            f"lease.coordination.k8s.io/{election.resource_name} in namespace "
+            f"{election.resource_namespace} deleted{mode}"
+        )
+
+    # ------------------------------------------------------------------ telling
+
+    def _tell(self, finding: "Finding", mode: str = "") -> None:
+        from rescheduler.migrate import cleaning
+
+        self._removed += 1
+        say_line(f"{cleaning.name_of(finding)} {finding.done}{mode}")
+
+    def _end(self, words: str) -> None:
+        if not self._removed:
+            say_line(words)
+
+
+async def remove_lease(kube: "KubeApi", lease: dict[str, Any]) -> bool:
+    """As it was seen, or a rescheduler that has just taken it would lose it. False: it is gone.
+
+    Raises:
+        NotClean: somebody has it, or takes it in this moment.
+    """
+    from rescheduler.kube import errors
+    from rescheduler.wire import LEASES
+
+    metadata = lease["metadata"]
+    if holder := (lease.get("spec") or {}).get("holderIdentity"):
+        raise NotClean(f"the lease is left, as {holder} has taken it: stop it, and run this again")
+    try:
+        await kube.delete(
+            LEASES,
+            metadata["namespace"],
+            metadata["name"],
+            uid=metadata["uid"],
+            resource_version=metadata["resourceVersion"],
+        )
+    except errors.NotFound:
+        return False
+    except errors.KubeError as problem:
+        raise NotClean(f"the lease could not be removed: {problem}") from None
+    return True

@@ -1,0 +1,168 @@
+"""`rescheduler drain`: empties a node while its services go on, and shows how far that is."""
+
+import asyncio
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Final
+
+import typer
+
+from rescheduler import config, logs
+from rescheduler.cli.asking import WrongFlags
+from rescheduler.cli.layout import counted, printable
+from rescheduler.cli.options import Config, Context, Kubeconfig
+from rescheduler.cli.output import say, tell
+from rescheduler.cli.running import connecting
+from rescheduler.config.durations import SECOND, parse_nanoseconds
+from rescheduler.config.places import quoted
+
+if TYPE_CHECKING:
+    from rescheduler.acting import Connect
+    from rescheduler.drain import Drain
+
+EXAMPLES: Final = """Examples:
+
+  # Empty a node: each pod is Ready elsewhere before it goes
+
+  rescheduler drain worker-1
+
+  # See what would be moved where, and what would stay
+
+  rescheduler drain worker-1 --dry-run
+
+  # Give up after ten minutes; what is under way then goes on when asked again
+
+  rescheduler drain worker-1 --timeout 10m"""
+
+_FAILED, _INTERRUPTED = 1, 130
+
+Timeout = Annotated[
+    str, typer.Option(metavar="DURATION", help="Such as 10m; 0 waits for as long as it takes.")
+]
+
+
+def drain(
+    node: Annotated[str, typer.Argument(metavar="NODE", help="Its name.")],
+    *,
+    config_file: Config = None,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Only print what would be moved; change nothing.")
+    ] = False,
+    timeout: Timeout = "0",
+    kubeconfig: Kubeconfig = "",
+    context: Context = None,
+) -> None:
+    """Cordon a node and move its pods away, each Ready elsewhere before it goes.
+
+    What may move, and how, is as the configuration says. Pods of DaemonSets and
+    static pods end with the node, and stay. When a rescheduler leads in this
+    cluster, it makes the moves; else this command does. The node stays cordoned
+    until `kubectl uncordon NODE`.
+
+    Exit status: 0 when nothing is left on the node that should go, 1 when
+    something is, 2 for wrong usage, 130 when interrupted. Interrupted, or out of
+    time, it begins no other move, and gives those that are nearly done 20 s to
+    end; a second time it ends at once.
+    """
+    seconds = duration("--timeout", timeout)
+    logs.set_up(quiet=True)
+    configuration = _configuration(config_file)
+    connect = connecting(kubeconfig or configuration.client_connection.kubeconfig, context)
+    raise typer.Exit(_drain(configuration, connect, node, seconds, dry_run=dry_run))
+
+
+def duration(flag: str, text: str) -> float | None:
+    """In seconds; None: no limit. Raises WrongFlags."""
+    try:
+        nanoseconds = parse_nanoseconds(text)
+    except ValueError as problem:
+        raise WrongFlags(f"{flag}: {quoted(text)} is not a duration: {problem}") from None
+    if nanoseconds < 0:
+        raise WrongFlags(f"{flag}: {quoted(text)} is below 0; 0 means no limit")
+    return nanoseconds / SECOND or None
+
+
+def _configuration(file: Path | None) -> config.Configuration:
+    return config.Configuration() if file is None else config.load(file)
+
+
+def say_line(line: str) -> None:
+    say(printable(line) + "\n")
+
+
+def _drain(
+    configuration: config.Configuration,
+    connect: "Connect",
+    node: str,
+    seconds: float | None,
+    *,
+    dry_run: bool,
+) -> int:
+    # Slow to import, and not needed to print a usage message.
+    from rescheduler.clock import SystemClock
+    from rescheduler.drain import Drain
+
+    draining = Drain(SystemClock(), configuration, node, say_line)
+    if dry_run:
+        asyncio.run(_preview(draining, connect, node))
+        return 0
+    try:
+        asyncio.run(_within(draining, connect, seconds))
+    except KeyboardInterrupt:
+        tell([f"interrupted; {_what_is_left(draining, node)}"])
+        return _INTERRUPTED
+    except TimeoutError:
+        tell([f"error: not done in time; {_what_is_left(draining, node)}"])
+        return _FAILED
+    return _end(draining, node)
+
+
+async def _within(draining: "Drain", connect: "Connect", seconds: float | None) -> None:
+    async with asyncio.timeout(seconds):
+        await draining.run(connect)
+
+
+async def _preview(draining: "Drain", connect: "Connect", node: str) -> None:
+    decided = await draining.preview(connect)
+    say_line(f"node/{node} cordoned (dry run)")
+    for move in decided.moves:
+        say_line(
+            f"pod/{move.pod} moved (dry run) in namespace {move.namespace}: "
+            f"{move.source} -> {move.target}"
+        )
+    for pod, why in sorted(draining.progress.stay.items()):
+        say_line(f"stays: {pod}: {why}")
+
+
+def _end(draining: "Drain", node: str) -> int:
+    progress = draining.progress
+    if not progress.stay:
+        say_line(f"node/{node} drained: {counted(progress.moved, 'pod')} moved")
+        return 0
+    stay = f"{counted(len(progress.stay), 'pod')} {'stays' if len(progress.stay) == 1 else 'stay'}"
+    tell(
+        [
+            f"error: {stay} on node {quoted(node)}, {progress.moved} moved:",
+            *(f"  {pod}: {why}" for pod, why in sorted(progress.stay.items())),
+            f"the node stays cordoned; to have it back: kubectl uncordon {node}",
+        ]
+    )
+    return _FAILED
+
+
+def _what_is_left(draining: "Drain", node: str) -> str:
+    progress = draining.progress
+    words = f"{progress.moved} of {counted(progress.planned, 'pod')} moved"
+    if progress.under_way and progress.leader:
+        words += (
+            f", and {progress.leader} goes on with what is under way: "
+            "see kubectl get podmigrations -A"
+        )
+    elif progress.under_way:
+        words += (
+            f", and what is under way goes on with `rescheduler drain {node}`, or when a "
+            "rescheduler runs, and is undone or ended by `rescheduler cleanup`: see "
+            "kubectl get podmigrations -A"
+        )
+    if progress.is_cordoned:
+        words += f"; the node stays cordoned, until kubectl uncordon {node}"
+    return words

@@ -1,0 +1,289 @@
+"""Empties one node, as NodeMaintenance does, and tells how it goes.
+
+Where somebody leads, the moves are only asked for, and the leader makes them; where nobody does,
+they are made here, with the lease in hand.
+"""
+
+import asyncio
+from collections.abc import Callable, Container, Iterable, Sequence
+from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass, field, replace
+from typing import Final
+
+from rescheduler import acting, plan
+from rescheduler.acting import AnotherLeads, Connect
+from rescheduler.clock import Clock
+from rescheduler.config import Configuration
+from rescheduler.config.suggestions import nearest
+from rescheduler.cycle import GRACE_SECONDS, checking, to_an_end
+from rescheduler.errors import ReschedulerError
+from rescheduler.kube import KubeApi
+from rescheduler.leading import Leadership, Term
+from rescheduler.migrate import Migrator, Outcome, cordoning, migrating
+from rescheduler.migrate.deciding import records
+from rescheduler.migrate.waves import PlanRun
+from rescheduler.model import names
+from rescheduler.model.cluster import Node, Pod
+from rescheduler.model.moves import Move, Plan
+from rescheduler.model.snapshot import Snapshot
+from rescheduler.observe import Observer, observing
+from rescheduler.wire import POD_MIGRATIONS
+
+Say = Callable[[str], None]
+
+STRATEGY: Final = "NodeMaintenance"
+
+_DECIDING_SECONDS: Final = 10.0
+_CATCHING_UP_SECONDS: Final = 10.0
+"""Until the observer has seen what the migrator has."""
+_LOOK_AGAIN_SECONDS: Final = 0.1
+
+
+class UnknownNode(ReschedulerError):
+    """There is none of this name, or it is not ours to empty."""
+
+
+@dataclass(slots=True)
+class Progress:
+    """Readable at any time, also when it was cut short."""
+
+    planned: int = 0
+    moved: int = 0
+    failed: dict[str, str] = field(default_factory=dict)
+    """By full name of the pod: why it could not be moved."""
+    stay: dict[str, str] = field(default_factory=dict)
+    """By full name of the pod: why it cannot go, as of the last plan."""
+    leader: str = ""
+    """Who carries the moves out; empty: we do."""
+    under_way: int = 0
+    is_cordoned: bool = False
+
+
+class Drain:
+    def __init__(self, clock: Clock, configuration: Configuration, node: str, say: Say) -> None:
+        self.progress = Progress()
+        self._clock = clock
+        self._node = node
+        self._say = say
+        self._has_waited = False
+        self._is_stopping = False
+        self._run: PlanRun | None = None
+        self._ended: set[str] = set()
+        """UIDs of pods whose move we have heard the end of, before the observer may have."""
+        # All that is asked for, and nothing else.
+        self._configuration = replace(
+            configuration,
+            enabled_strategies=(STRATEGY,),
+            max_reschedule_pods=0,
+            node_maintenance=replace(configuration.node_maintenance, cordoned_nodes=False),
+        )
+
+    # ------------------------------------------------------------------ with or without a leader
+
+    async def preview(self, connect: Connect) -> Plan:
+        """What it would begin with; changes nothing."""
+        async with connect() as kube, self._observing(kube) as observer:
+            await observer.settled()
+            decided = await self._plan(observer.snapshot())
+            self.progress.planned = len(decided.moves)
+            self._note_who_stays(observer.snapshot(), decided)
+            return decided
+
+    async def run(self, connect: Connect) -> None:
+        """Until nobody is left who could go; `progress` says what came of it."""
+        election = self._configuration.leader_election
+        try:
+            async with acting.acting(connect, self._clock, election) as right:
+                await right.use(self._drain(right.kube, right.leadership))
+        except AnotherLeads as problem:
+            self.progress.leader = problem.holder
+            self._say(f"{problem.holder} leads, and carries the moves out")
+            async with connect() as kube:
+                await self._drain(kube)
+
+    async def _drain(self, kube: KubeApi, leadership: Leadership | None = None) -> None:
+        """Without leadership the moves are only asked for."""
+        term = leadership.term if leadership else Term("", 0)
+        async with self._observing(kube) as observer:
+            await observer.settled()
+            self._insist_on_node(observer.snapshot())
+            async with migrating(
+                kube,
+                self._clock,
+                self._configuration,
+                holder=term.holder,
+                fence=term.number,
+                why_not=checking(observer, self._configuration),
+                carry_out=leadership is not None,
+            ) as migrator:
+                await migrator.synced()
+                await self._cordon(kube)
+                await to_an_end(
+                    self._empty(observer, migrator),
+                    migrator,
+                    may_write=leadership.may_write if leadership else lambda: False,
+                    stop=self._stop,
+                )
+
+    def _stop(self) -> None:
+        self._is_stopping = True
+        if self._run is not None:
+            self._run.stop()
+        if self.progress.under_way:
+            self._say(
+                f"stopping: what is nearly done has {GRACE_SECONDS:.0f} s to end; "
+                "interrupt again to end at once"
+            )
+
+    def _observing(self, kube: KubeApi) -> AbstractAsyncContextManager[Observer]:
+        needed = plan.needs([STRATEGY])
+        return observing(kube, self._clock, needed, self._configuration.usage)
+
+    # ------------------------------------------------------------------ the node
+
+    def _insist_on_node(self, snapshot: Snapshot) -> Node:
+        known = {node.name: node for node in snapshot.nodes}
+        if self._node not in known:
+            near = nearest(self._node, known)
+            meant = f'; did you mean "{near}"?' if near else ""
+            raise UnknownNode(f'nodes "{self._node}" not found{meant}')
+        node = known[self._node]
+        if not self._configuration.scope.node_selector.matches(node.labels):
+            raise UnknownNode(
+                f'node "{self._node}" is not in scope.nodeSelector of the configuration: '
+                "its pods are left alone"
+            )
+        return node
+
+    async def _cordon(self, kube: KubeApi) -> None:
+        changed = await cordoning.apply(kube, self._node, cordoning.to_drain)
+        self.progress.is_cordoned = True
+        self._say(f"node/{self._node} {'cordoned' if changed else 'already cordoned'}")
+
+    # ------------------------------------------------------------------ its pods
+
+    async def _empty(self, observer: Observer, migrator: Migrator) -> None:
+        while not self._is_stopping:
+            decided = await self._plan(observer.snapshot())
+            self._note_who_stays(observer.snapshot(), decided)
+            if not decided.moves:
+                if not await self._wait_for_others(observer):
+                    return
+                continue
+            self.progress.planned += len(decided.moves)
+            self._run = run = PlanRun(
+                migrator,
+                decided.moves,
+                assume=observer.assume,
+                forget=observer.forget,
+                told=self._tell,
+            )
+            self.progress.under_way = len(run.left)
+            await run.run()
+            self.progress.planned -= len(run.skipped)
+            self.progress.under_way = 0
+            await self._catch_up(observer, [move for move, end in run.outcomes if end.moved])
+            if not run.moved:
+                self._note_who_stays(observer.snapshot(), decided)
+                return
+
+    async def _wait_for_others(self, observer: Observer) -> bool:
+        """Until one that somebody else asked for has ended; False: there is none."""
+        before = under_way(observer.snapshot(), self._node, self._ended)
+        if before and not self._has_waited:
+            self._has_waited = True
+            self._say(f"waiting for {len(before)} more that others asked for")
+        while before and under_way(observer.snapshot(), self._node, self._ended) >= before:
+            await self._clock.sleep(_LOOK_AGAIN_SECONDS)
+        return bool(before)
+
+    async def _plan(self, snapshot: Snapshot) -> Plan:
+        self._insist_on_node(snapshot)
+        end = self._clock.monotonic() + _DECIDING_SECONDS
+        search = plan.Search(stop=lambda: self._clock.monotonic() >= end)
+        labelled = in_maintenance(snapshot, self._node)
+        decided = await asyncio.to_thread(plan.plan, labelled, self._configuration, search=search)
+        return replace(decided, moves=tuple(concerning(decided.moves, self._node)))
+
+    async def _catch_up(self, observer: Observer, moves: Sequence[Move]) -> None:
+        """Or the next plan would be about pods that are gone."""
+        end = self._clock.monotonic() + _CATCHING_UP_SECONDS
+        uids = {move.uid for move in moves}
+        while self._clock.monotonic() < end and uids & set(observer.snapshot().pods.uids):
+            await self._clock.sleep(_LOOK_AGAIN_SECONDS)
+
+    def _tell(self, move: Move, outcome: Outcome) -> None:
+        progress = self.progress
+        progress.under_way -= 1
+        self._ended.add(move.uid)
+        if outcome.moved:
+            progress.moved += 1
+            progress.failed.pop(move.full_name, None)
+            where = f"{move.source} -> {move.target}"
+            if outcome.reason != "Completed":
+                where += f" ({outcome.message})"
+            self._say(
+                f"pod/{move.pod} moved ({progress.moved} of {progress.planned}) "
+                f"in namespace {move.namespace}: {where}"
+            )
+        else:
+            progress.failed[move.full_name] = f"{outcome.reason}: {outcome.message}"
+            self._say(
+                f"pod/{move.pod} not moved in namespace {move.namespace}: "
+                f"{outcome.reason}: {outcome.message}"
+            )
+
+    def _note_who_stays(self, snapshot: Snapshot, decided: Plan) -> None:
+        reasons = {each.full_name: "; ".join(each.reasons) for each in decided.refusals}
+        goes = {move.full_name for move in decided.moves}
+        failed = self.progress.failed
+        self.progress.stay = {
+            pod.full_name: failed.get(pod.full_name)
+            or reasons.get(pod.full_name)
+            or "no reason told"
+            for pod in should_go(snapshot, self._node)
+            if pod.full_name not in goes or pod.full_name in failed
+        }
+
+
+# ---------------------------------------------------------------------- questions
+
+
+def in_maintenance(snapshot: Snapshot, name: str) -> Snapshot:
+    """The same cluster, as if somebody had labelled the node."""
+    slots = [
+        replace(node, labels={**node.labels, names.MAINTENANCE: "true"})
+        if node is not None and node.name == name
+        else node
+        for node in snapshot.node_slots
+    ]
+    return replace(snapshot, node_slots=slots)
+
+
+def concerning(moves: Iterable[Move], node: str) -> Iterable[Move]:
+    """Those off this node, and of the groups of those: another one may be in maintenance, too."""
+    found = list(moves)
+    groups = {move.group for move in found if move.source == node and move.group}
+    return (move for move in found if move.source == node or move.group in groups)
+
+
+def should_go(snapshot: Snapshot, node: str) -> list[Pod]:
+    """Who is on the node and neither leaves it already nor ends with it."""
+    return [
+        pod
+        for pod in snapshot.pods_on(node)
+        if not pod.leaving
+        and names.MIRROR_POD not in pod.annotations
+        and (pod.owner is None or pod.owner.kind != "DaemonSet")
+    ]
+
+
+def under_way(snapshot: Snapshot, node: str, ended: Container[str]) -> frozenset[str]:
+    """The records, by name, of migrations off this node that have not ended, as far as is known."""
+    return frozenset(
+        f"{namespace}/{name}"
+        for (namespace, name), record in snapshot.objects.get(POD_MIGRATIONS.plural, {}).items()
+        if records.is_unfinished(record)
+        and record["spec"].get("source") == node
+        and record["spec"]["pod"]["uid"] not in ended
+    )

@@ -1,0 +1,99 @@
+"""What cannot wait for its turn: a node labelled for maintenance, or one that has become hot."""
+
+import asyncio
+from typing import Final
+
+from rescheduler.clock import Clock
+from rescheduler.config import Configuration
+from rescheduler.model import names
+from rescheduler.model.snapshot import Snapshot
+from rescheduler.observe import Observer
+from rescheduler.plan.loads import Loads
+
+_GLANCE_SECONDS: Final = 5.0
+"""How often loads are looked at between two passes: nobody measures them more often."""
+
+
+class Early:
+    """Why the next pass should not wait for its turn."""
+
+    def __init__(self) -> None:
+        self._reasons: dict[str, None] = {}
+        self._called = asyncio.Event()
+
+    def call(self, reason: str) -> None:
+        self._reasons[reason] = None
+        self._called.set()
+
+    async def called(self) -> None:
+        await self._called.wait()
+
+    def take(self) -> str:
+        """The reasons since the last time, in words."""
+        reasons, self._reasons = self._reasons, {}
+        self._called.clear()
+        return "; ".join(reasons)
+
+
+class Watched:
+    """What was so when a pass began, and calls for an early one when it changes."""
+
+    def __init__(self, observer: Observer, clock: Clock, configuration: Configuration) -> None:
+        self._observer = observer
+        self._clock = clock
+        self._configuration = configuration
+        self._minds_loads = "ResourceOptimization" in configuration.enabled_strategies
+        self._maintained = self._in_maintenance()
+        self._hot = self._hot_nodes() if self._minds_loads else frozenset()
+
+    async def watch_nodes(self, early: Early) -> None:
+        """For ever."""
+        while True:
+            if news := self._news_of_maintenance():
+                early.call(news)
+            await self._observer.nodes_changed()
+
+    async def watch_loads(self, early: Early) -> None:
+        """For ever."""
+        while True:
+            await self._clock.sleep(_GLANCE_SECONDS)
+            if self._minds_loads and (news := self._news_of_loads()):
+                early.call(news)
+
+    def _news_of_maintenance(self) -> str:
+        now = self._in_maintenance()
+        began, ended = sorted(now - self._maintained), sorted(self._maintained - now)
+        words = [f"{', '.join(began)} labelled for maintenance"] if began else []
+        words += [f"{', '.join(ended)} no longer labelled for maintenance"] if ended else []
+        self._maintained = now
+        return "; ".join(words)
+
+    def _in_maintenance(self) -> frozenset[str]:
+        selector = self._configuration.scope.node_selector
+        return frozenset(
+            node.name
+            for node in self._observer.nodes()
+            if node.labels.get(names.MAINTENANCE) == "true" and selector.matches(node.labels)
+        )
+
+    def _news_of_loads(self) -> str:
+        now = self._hot_nodes()
+        new = sorted(now - self._hot)
+        self._hot |= now
+        return f"{', '.join(new)} above its threshold" if new else ""
+
+    def _hot_nodes(self) -> frozenset[str]:
+        snapshot = self._observer.with_usage(self._observer.snapshot())
+        return hot_nodes(snapshot, self._configuration)
+
+
+def hot_nodes(snapshot: Snapshot, configuration: Configuration) -> frozenset[str]:
+    """Those above a threshold, as far as their load is known."""
+    limits = (configuration.cpu_threshold_percent, configuration.memory_threshold_percent)
+    selector = configuration.scope.node_selector
+    return frozenset(
+        node.name
+        for node, loads in zip(snapshot.nodes, Loads(snapshot).percent.tolist(), strict=True)
+        if any(load > limit for load, limit in zip(loads, limits, strict=True))
+        and selector.matches(node.labels)
+    )

@@ -1,0 +1,113 @@
+"""What speaks against the eviction of a pod, as long as it has not been asked for. Pure."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final
+
+from rescheduler.migrate.deciding import records, resting, selecting, serving, temporary_budgets
+from rescheduler.migrate.deciding.facts import Intent, Owner, Progress, View
+from rescheduler.migrate.deciding.outcomes import Reason
+from rescheduler.migrate.deciding.stages import Phase, Stage
+from rescheduler.model.objects import Object, is_active, labels, spec
+
+_MADE_ANEW: Final = ("ReplicaSet", "StatefulSet", "Job")
+_LEFT: Final = frozenset(
+    {Stage.EVICT, Stage.WAIT_GONE, Stage.WAIT_REPLACEMENT, Stage.CLEAN_UP, Stage.DONE}
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Objection:
+    message: str
+    before: Reason
+    """If nothing has been begun yet."""
+    midway: Reason
+
+
+def first(
+    intent: Intent, owner: Owner, view: View, original: Object, progress: Progress
+) -> Objection | None:
+    return next(_all(intent, owner, view, original, progress), None)
+
+
+def _all(
+    intent: Intent, owner: Owner, view: View, original: Object, progress: Progress
+) -> Iterator[Objection]:
+    if owner.kind not in _MADE_ANEW:
+        message = f"there is no way to move pods of a {owner.kind}"
+        yield Objection(message, Reason.NOT_MOVABLE, Reason.NOT_MOVABLE)
+        return
+    if view.workload is None:
+        yield Objection(f"its {owner.kind} is gone", Reason.NOT_NOW, Reason.WORKLOAD_GONE)
+        return
+    yield from _of_the_pod(intent, view, original)
+    if changed := resting.why_changed(view):
+        yield Objection(changed, Reason.NOT_NOW, Reason.WORKLOAD_CHANGED)
+    if not _mates_have_left(intent, view) and (unready := resting.why_unready(view)):
+        yield Objection(unready, Reason.NOT_NOW, Reason.SIBLING_NOT_READY)
+    if lost := serving.why_target_is_lost(intent, view):
+        yield Objection(lost, Reason.TARGET_LOST, Reason.TARGET_LOST)
+    if progress.not_there:
+        # The planner knows of much beside the target: budgets, quotas, what the pod itself says.
+        yield Objection(progress.not_there, Reason.NOT_NOW, Reason.NOT_NOW)
+    if other := _who_is_first(intent, owner, view):
+        message = f"{other} moves another pod of its workload"
+        yield Objection(message, Reason.NOT_NOW, Reason.NOT_NOW)
+
+
+def _of_the_pod(intent: Intent, view: View, original: Object) -> Iterator[Objection]:
+    uids = {pod["metadata"]["uid"] for pod in view.pods}
+    if intent.uid not in uids or not is_active(original):
+        message = "the pod ended, or was taken out of its workload"
+        yield Objection(message, Reason.NOT_NOW, Reason.ORIGINAL_GONE)
+    if (node := original["spec"].get("nodeName", "")) != intent.source:
+        message = f"it is on {node or 'no node yet'}, not on {intent.source}"
+        yield Objection(message, Reason.NOT_NOW, Reason.NOT_NOW)
+    if view.job and (failure := resting.why_job_would_fail(view.job, original)):
+        yield Objection(failure, Reason.NOT_MOVABLE, Reason.WORKLOAD_CHANGED)
+    if view.workload and spec(view.workload)["template"]["spec"].get("nodeName"):
+        message = "its template names a node, past the scheduler"
+        yield Objection(message, Reason.NOT_MOVABLE, Reason.NOT_MOVABLE)
+    others = temporary_budgets.of_others(intent, view)
+    if len(found := selecting.matching(others, labels(original))) > 1:
+        listed = ", ".join(sorted(found))
+        message = f"several PodDisruptionBudgets select it, so nobody can evict it: {listed}"
+        yield Objection(message, Reason.NOT_MOVABLE, Reason.SEVERAL_BUDGETS)
+
+
+def _who_is_first(intent: Intent, owner: Owner, view: View) -> str:
+    """The migration of another pod of this workload that began before ours, and is at it."""
+    ours = next((each for each in view.records if _name(each) == intent.record), None)
+    if ours is None:
+        return ""
+    for each in view.records:
+        standing = records.standing_of(each)
+        is_other = each is not ours and not (intent.group and _group(each) == intent.group)
+        if not is_other or standing.phase is not Phase.IN_PROGRESS or standing.owner is None:
+            continue
+        if standing.owner.uid == owner.uid and _order(each) < _order(ours):
+            return _name(each)
+    return ""
+
+
+def _mates_have_left(intent: Intent, view: View) -> bool:
+    """Whether others of the same group are being evicted by now: all were ready to leave then, and
+    the pods that their workload lacks are those.
+    """
+    if not intent.group:
+        return False
+    mates = [each for each in view.records if _group(each) == intent.group]
+    standings = [records.standing_of(each) for each in mates if _name(each) != intent.record]
+    return any(each.stage in _LEFT and each.phase is not Phase.FAILED for each in standings)
+
+
+def _order(record: Object) -> tuple[str, str]:
+    return (record.get("status") or {}).get("startTime") or "", _name(record)
+
+
+def _name(record: Object) -> str:
+    return str(record["metadata"]["name"])
+
+
+def _group(record: Object) -> str:
+    return str((record["spec"].get("group") or {}).get("id") or "")

@@ -1,0 +1,163 @@
+"""From the moment that the original ends: its workload makes a successor, and we see where it
+lands. Pure.
+
+There is no way back here. What is left to do is to wait, to write down on the successor where it
+came from, and to take away what was temporary.
+"""
+
+from datetime import datetime, timedelta
+
+from rescheduler.migrate.deciding import histories, resting, temporary_budgets
+from rescheduler.migrate.deciding.facts import Intent, Progress, View
+from rescheduler.migrate.deciding.outcomes import Outcome, Reason
+from rescheduler.migrate.deciding.records import is_steering
+from rescheduler.migrate.deciding.stages import Stage
+from rescheduler.migrate.deciding.steps import DeleteBudget, End, LabelRecord, PatchPod, Step, Wait
+from rescheduler.model import conditions, names
+from rescheduler.model.objects import Object, is_active, is_terminating, spec
+
+
+def next_step(intent: Intent, view: View, progress: Progress) -> Step:
+    original, found = view.original, replacement(intent, view, progress)
+    limits = intent.settings
+    if original is not None and not _is_overdue(original, progress, limits.ready_timeout_seconds):
+        return _wait("the original is terminating", Stage.WAIT_GONE, intent, view, progress)
+    if found is not None and (_serves(found) or histories.is_on(found, intent)):
+        return _welcome(intent, view, progress, found)
+    if original is not None:
+        # A finalizer or a dead node holds it: a StatefulSet makes no successor before it is gone.
+        return _end(intent, view, Reason.REPLACEMENT_NOT_READY, "the original does not end")
+    if found is None and (why := resting.why_no_successor(intent, view)):
+        reason = Reason.WORKLOAD_CHANGED if view.workload else Reason.WORKLOAD_GONE
+        return _end(intent, view, reason, f"the pod was evicted; {why}")
+    waiting = _why_not_there(found)
+    if progress.replacement_seconds <= limits.ready_timeout_seconds:
+        return _wait(waiting, Stage.WAIT_REPLACEMENT, intent, view, progress)
+    return _end(intent, view, Reason.REPLACEMENT_NOT_READY, f"the pod was evicted, and {waiting}")
+
+
+def has_begun(view: View, progress: Progress) -> bool:
+    """Whether the original goes, and that may be our doing. Even if we have given up since: an
+    eviction whose answer was lost may have taken effect after that.
+    """
+    is_going = view.original is None or is_terminating(view.original)
+    return is_going and (progress.evicted or bool(progress.siblings))
+
+
+def replacement(intent: Intent, view: View, progress: Progress) -> Object | None:
+    """The pod that its workload made in its place. The name alone tells nothing: a StatefulSet
+    gives the same one again.
+    """
+    if not has_begun(view, progress):
+        return None
+    before = progress.siblings | {intent.uid}
+    new = [pod for pod in view.pods if pod["metadata"]["uid"] not in before]
+    found = [pod for pod in new if _counts(pod, view) and _takes_its_place(pod, intent, view)]
+    # Should others of the workload have been made anew meanwhile, the one that we steered.
+    found.sort(key=lambda pod: (_node(pod) != intent.target, _made_at(pod), _name(pod)))
+    return found[0] if found else None
+
+
+def clean_up(intent: Intent, view: View, stage: Stage) -> Step | None:
+    """Takes away what is temporary; None: nothing of it is there."""
+    budget = temporary_budgets.find(intent, view)
+    if budget is not None and not is_terminating(budget):
+        return DeleteBudget(budget, stage=stage)
+    record = own_record(intent, view)
+    if record is not None and is_steering(record):
+        return LabelRecord({names.STEERING: None}, stage=stage)
+    return None
+
+
+def own_record(intent: Intent, view: View) -> Object | None:
+    return next((each for each in view.records if _name(each) == intent.record), None)
+
+
+# ---------------------------------------------------------------------- the successor
+
+
+def _counts(pod: Object, view: View) -> bool:
+    return is_active(pod) or bool(view.job and _phase(pod) == "Succeeded")
+
+
+def _takes_its_place(pod: Object, intent: Intent, view: View) -> bool:
+    if view.stateful_set:
+        return _name(pod) == intent.pod
+    if view.job and spec(view.job).get("completionMode") == "Indexed":
+        return _name(pod).rpartition("-")[0] == intent.pod.rpartition("-")[0]
+    return True
+
+
+def _serves(pod: Object) -> bool:
+    return conditions.holds(pod, "Ready") or _phase(pod) == "Succeeded"
+
+
+def _why_not_there(found: Object | None) -> str:
+    if found is None:
+        return "its workload has made no successor yet"
+    scheduled = conditions.find(found, "PodScheduled")
+    if scheduled and scheduled["status"] == "False":
+        return f"its successor is not scheduled: {scheduled.get('message', '')}"
+    return f"its successor {_name(found)} is not Ready"
+
+
+def _welcome(intent: Intent, view: View, progress: Progress, found: Object) -> Step:
+    node, name = _node(found), _name(found)
+    if node == intent.source:
+        return _end(intent, view, Reason.BACK_ON_SOURCE, f"its successor {name} is on {node} again")
+    if not histories.is_on(found, intent) and not _may_not_write(intent, progress):
+        change = histories.of(intent, progress.now)
+        what = "marks the successor as moved"
+        return PatchPod(what, found, change, stage=Stage.WAIT_REPLACEMENT)
+    reason = Reason.COMPLETED if node == intent.target else Reason.LANDED_ELSEWHERE
+    lingers = "; the original lingers" if view.original else ""
+    unsteered = f"; not steered: {progress.fallback}" if progress.fallback else ""
+    message = f"runs as {name} on {node}{lingers}{unsteered}"
+    return _end(intent, view, reason, message, moved=True)
+
+
+def _may_not_write(intent: Intent, progress: Progress) -> bool:
+    """A right that was taken away must not keep the migration open for ever."""
+    refused = progress.giving_up is not None and progress.giving_up.reason is Reason.REFUSED
+    return refused or progress.replacement_seconds > 2 * intent.settings.ready_timeout_seconds
+
+
+# ---------------------------------------------------------------------- waiting and ending
+
+
+def _wait(waiting: str, stage: Stage, intent: Intent, view: View, progress: Progress) -> Step:
+    """What is temporary does not stay for ever, however long the pods take."""
+    patience = intent.settings.clean_up_timeout_seconds
+    if view.original is None:
+        is_late = progress.replacement_seconds > patience
+    else:
+        is_late = _is_overdue(view.original, progress, patience)
+    step = clean_up(intent, view, stage) if is_late else None
+    return step or Wait(waiting, stage=stage)
+
+
+def _end(intent: Intent, view: View, reason: Reason, message: str, *, moved: bool = False) -> Step:
+    outcome = Outcome(moved=moved, reason=reason, message=message)
+    return clean_up(intent, view, Stage.CLEAN_UP) or End(outcome, note={"budget": ""})
+
+
+def _is_overdue(terminating: Object, progress: Progress, seconds: float) -> bool:
+    """Its time stamp is the moment by which it should be gone: its grace period is in it."""
+    due = datetime.fromisoformat(terminating["metadata"]["deletionTimestamp"])
+    return progress.now > due + timedelta(seconds=seconds)
+
+
+def _name(raw: Object) -> str:
+    return str(raw["metadata"]["name"])
+
+
+def _node(pod: Object) -> str:
+    return str(pod["spec"].get("nodeName", ""))
+
+
+def _phase(pod: Object) -> str:
+    return str((pod.get("status") or {}).get("phase", ""))
+
+
+def _made_at(pod: Object) -> str:
+    return str(pod["metadata"].get("creationTimestamp", ""))

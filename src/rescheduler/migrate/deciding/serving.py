@@ -1,0 +1,127 @@
+"""Whether a copy serves as its original does, or never will. Pure."""
+
+from rescheduler.migrate.deciding import patience, selecting, verdicts
+from rescheduler.migrate.deciding.facts import Intent, Progress, View
+from rescheduler.migrate.deciding.outcomes import Reason
+from rescheduler.migrate.deciding.stages import Stage
+from rescheduler.migrate.deciding.steps import Evict, GiveUp, Step, Wait
+from rescheduler.model import conditions, pins
+from rescheduler.model.objects import Object, is_terminating, labels
+
+# A kubelet that says so has given up for now; waiting longer would only hold the room.
+_HOPELESS = frozenset(
+    {
+        "CrashLoopBackOff",
+        "ImagePullBackOff",
+        "ErrImageNeverPull",
+        "InvalidImageName",
+        "CreateContainerConfigError",
+        "CreateContainerError",
+        "RunContainerError",
+    }
+)
+
+
+def why_hopeless(intent: Intent, view: View, original: Object, copy: Object) -> GiveUp | None:
+    """What no waiting can mend."""
+    if is_terminating(copy):
+        return verdicts.give_up(Reason.COPY_LOST, "someone deleted the copy")
+    if lost := why_target_is_lost(intent, view):
+        return verdicts.give_up(Reason.TARGET_LOST, lost)
+    if changed := _why_elsewhere(intent, copy):
+        return verdicts.give_up(Reason.COPY_CHANGED, changed)
+    if failure := _why_failed(copy):
+        return verdicts.give_up(Reason.COPY_FAILED, failure)
+    return _why_budgets_forbid(view, original, copy)
+
+
+def why_target_is_lost(intent: Intent, view: View) -> str:
+    if view.target is None:
+        return f"{intent.target} is gone"
+    if not conditions.holds(view.target, "Ready"):
+        return f"{intent.target} is not Ready"
+    if (view.target.get("spec") or {}).get("unschedulable"):
+        return f"{intent.target} is cordoned"
+    return ""
+
+
+def _why_elsewhere(intent: Intent, copy: Object) -> str:
+    if pins.target(copy["spec"]) != intent.target:
+        return "an admission webhook changed where the copy may run"
+    node = copy["spec"].get("nodeName") or intent.target
+    return f"the copy landed on {node}" if node != intent.target else ""
+
+
+def _why_failed(copy: Object) -> str:
+    status = copy.get("status") or {}
+    if status.get("phase") in ("Failed", "Succeeded"):
+        return f"the copy ended: {status.get('reason') or status['phase']}"
+    for kind in ("initContainerStatuses", "containerStatuses"):
+        for container in status.get(kind) or ():
+            reason = ((container.get("state") or {}).get("waiting") or {}).get("reason")
+            if reason in _HOPELESS:
+                return f"container {container['name']} of the copy: {reason}"
+    return ""
+
+
+def _why_budgets_forbid(view: View, original: Object, copy: Object) -> GiveUp | None:
+    if several := why_several_budgets(view, original):
+        return verdicts.give_up(Reason.SEVERAL_BUDGETS, several)
+    guarding = set(selecting.matching(view.budgets, labels(original)))
+    if without := guarding - set(selecting.matching(view.budgets, labels(copy))):
+        # It would not be counted, so what it guards would be one less once the original is gone.
+        message = f"the PodDisruptionBudget {verdicts.listed(without)} does not select the copy"
+        return verdicts.give_up(Reason.BUDGET_REFUSED, message)
+    return None
+
+
+def why_several_budgets(view: View, pod: Object) -> str:
+    """The Eviction API refuses such a pod for ever."""
+    budgets = selecting.matching(view.budgets, labels(pod))
+    if len(budgets) <= 1:
+        return ""
+    listed = verdicts.listed(budgets)
+    return f"several PodDisruptionBudgets select it, so nobody can evict it: {listed}"
+
+
+def wait(
+    intent: Intent, view: View, original: Object, copy: Object, progress: Progress
+) -> Wait | GiveUp | None:
+    """Until the copy serves; None: it does."""
+    waiting = _why_not_ready(copy) or _why_not_serving(intent, view, original, copy, progress)
+    if not waiting:
+        return None
+    if progress.preparing_seconds > patience.time_to_serve(intent, view):
+        return verdicts.give_up(Reason.NOT_READY_IN_TIME, waiting)
+    return Wait(waiting)
+
+
+def _why_not_ready(copy: Object) -> str:
+    if conditions.holds(copy, "Ready"):
+        return ""
+    scheduled = conditions.find(copy, "PodScheduled")
+    if scheduled and scheduled["status"] == "False":
+        return f"the copy is not scheduled: {scheduled.get('message', '')}"
+    return "the copy is not Ready"
+
+
+def _why_not_serving(
+    intent: Intent, view: View, original: Object, copy: Object, progress: Progress
+) -> str:
+    wanted = patience.settling(intent, view)
+    if progress.copy_ready_seconds < wanted:
+        return f"the copy is Ready, but not yet for {wanted:g} s"
+    holding = selecting.services_with(view.slices, original["metadata"]["uid"])
+    serving = selecting.services_with(view.slices, copy["metadata"]["uid"], ready=True)
+    if missing := holding - serving:
+        return f"the copy is not yet a ready endpoint of {verdicts.listed(missing)}"
+    return ""
+
+
+def ask_budget(intent: Intent, original: Object, progress: Progress, stage: Stage) -> Step:
+    if progress.budget_refused_seconds > intent.settings.budget_timeout_seconds:
+        message = "a PodDisruptionBudget allows no eviction of the pod"
+        return verdicts.give_up(Reason.BUDGET_REFUSED, message)
+    what = "asks whether the original may be evicted"
+    grace = patience.grace(original, intent.settings)
+    return Evict(what, original, grace, dry_run=True, stage=stage)

@@ -1,0 +1,209 @@
+"""The steered eviction of one pod, as a pure decision: what the cluster shows -> the next step.
+
+For pods that must not overlap with their successors. The order:
+
+    ask for the eviction (dry run) -> mark the original -> guard a workload that has no budget ->
+    have the API server steer what the workload makes -> evict -> the workload makes a successor,
+    and that lands on the target, or elsewhere -> take away what was temporary
+
+What of ours is there, the cluster alone tells: the mark on the original, the budget, the label on
+the record. So a process that dies anywhere is followed by one that looks and goes on. Until the
+eviction is accepted, undoing is taking these three away; after it there is no way back, and
+`replacing` sees to the rest.
+"""
+
+from dataclasses import replace
+from typing import Any
+
+from rescheduler.config.migration import NO_FALLBACK
+from rescheduler.migrate.deciding import (
+    groups,
+    marks,
+    objections,
+    patience,
+    probing,
+    replacing,
+    temporary_budgets,
+    verdicts,
+)
+from rescheduler.migrate.deciding.facts import Intent, Owner, Progress, View
+from rescheduler.migrate.deciding.outcomes import Outcome, Reason
+from rescheduler.migrate.deciding.probing import is_steered
+from rescheduler.migrate.deciding.records import is_steering
+from rescheduler.migrate.deciding.replacing import replacement
+from rescheduler.migrate.deciding.stages import Stage
+from rescheduler.migrate.deciding.steps import (
+    CreateBudget,
+    DeleteBudget,
+    End,
+    Evict,
+    LabelRecord,
+    Probe,
+    Step,
+    Wait,
+)
+from rescheduler.model import names
+from rescheduler.model.objects import Object, is_terminating
+
+__all__ = ["is_steered", "next_step", "replacement"]
+
+
+def next_step(intent: Intent, view: View, progress: Progress) -> Step:
+    is_past = replacing.has_begun(view, progress)
+    # Before anything else: with two budgets nobody can evict what they select.
+    if step := _give_way_to_other_budgets(intent, view, progress, is_past=is_past):
+        return step
+    if is_past:
+        return replacing.next_step(intent, view, progress)
+    if progress.giving_up:
+        return _take_back(intent, view, progress.giving_up)
+    return _prepare(intent, view, progress)
+
+
+def _give_way_to_other_budgets(
+    intent: Intent, view: View, progress: Progress, *, is_past: bool
+) -> Step | None:
+    ours = temporary_budgets.find(intent, view)
+    if ours is None or is_terminating(ours) or not temporary_budgets.rivals(intent, view):
+        return None
+    if is_past:
+        return DeleteBudget(ours, stage=Stage.CLEAN_UP)
+    return DeleteBudget(ours, stage=Stage.TAKE_BACK if progress.giving_up else Stage.PROTECT)
+
+
+# ---------------------------------------------------------------------- until the eviction
+
+
+def _prepare(intent: Intent, view: View, progress: Progress) -> Step:
+    original, owner = view.original, intent.owner
+    if owner is None:
+        return _stop(intent, view, progress, Reason.NOT_MOVABLE, "nobody would make it anew")
+    if original is None or is_terminating(original):
+        return _stop(intent, view, progress, Reason.ORIGINAL_GONE, "the pod left by another hand")
+    if found := objections.first(intent, owner, view, original, progress):
+        reason = found.midway if _has_begun(intent, view, progress) else found.before
+        return _stop(intent, view, progress, reason, found.message)
+    if progress.here_seconds > _time_to_evict(intent, view):
+        message = "it took too long until the pod could be evicted"
+        return _stop(intent, view, progress, Reason.TIMED_OUT, message)
+    if not marks.has_begun(original, intent.id):
+        return _ask_and_mark(intent, view, original, progress)
+    return (
+        _protect(intent, view, progress)
+        or _steer(intent, owner, view, progress)
+        or _evict(intent, view, original, progress)
+    )
+
+
+def _ask_and_mark(intent: Intent, view: View, original: Object, progress: Progress) -> Step:
+    """The API server's verdict comes first: a pod that may not be evicted is not touched."""
+    if progress.budget_allows:
+        return marks.begin(original, intent.id, progress.now)
+    if progress.budget_refused_seconds > intent.settings.budget_timeout_seconds:
+        return _stop(intent, view, progress, Reason.BUDGET_REFUSED, _REFUSED)
+    what = "asks whether the original may be evicted"
+    grace = patience.grace(original, intent.settings)
+    return Evict(what, original, grace, dry_run=True, stage=Stage.CHECK)
+
+
+def _protect(intent: Intent, view: View, progress: Progress) -> Step | None:
+    record = replacing.own_record(intent, view)
+    if (record and is_steering(record)) or progress.fallback or progress.siblings:
+        return None  # that was before
+    ours = temporary_budgets.find(intent, view)
+    if ours is None:
+        body = temporary_budgets.build(intent, view)
+        return CreateBudget(body, note={"budget": body["metadata"]["name"]}) if body else None
+    waiting = temporary_budgets.why_not_in_force(ours)
+    if not waiting:
+        return None
+    if progress.here_seconds <= _time_to_protect(intent):
+        return Wait(waiting, stage=Stage.PROTECT)
+    return verdicts.give_up(Reason.BUDGET_REFUSED, waiting)
+
+
+def _steer(intent: Intent, owner: Owner, view: View, progress: Progress) -> Step | None:
+    if not intent.settings.coordination or progress.fallback:
+        return None
+    record = replacing.own_record(intent, view)
+    if record is None or not is_steering(record):
+        return LabelRecord({names.STEERING: "true"})
+    if progress.steered:
+        return None
+    if not _is_steering_late(intent, progress):
+        return Probe(probing.body(intent, owner, view.workload or {}))
+    if intent.settings.fallback == NO_FALLBACK:
+        message = (
+            "the API server does not steer: is the admission policy rescheduler-steering installed?"
+        )
+        return verdicts.give_up(Reason.NOT_STEERED, message)
+    return None
+
+
+def _is_steering_late(intent: Intent, progress: Progress) -> bool:
+    asked = progress.steered is False
+    return asked and progress.steering_seconds >= intent.settings.steer_timeout_seconds
+
+
+def _evict(intent: Intent, view: View, original: Object, progress: Progress) -> Step:
+    note: dict[str, Any] = {}
+    if not progress.fallback and _is_steering_late(intent, progress):
+        note["fallback"] = Reason.NOT_STEERED.value
+    if waiting := groups.why_wait(intent, view, progress):
+        return replace(waiting, note={**waiting.note, **note})
+    if progress.budget_refused_seconds > intent.settings.budget_timeout_seconds:
+        return verdicts.give_up(Reason.BUDGET_REFUSED, _REFUSED)
+    # By these the successor is known later.
+    note["siblings"] = tuple(sorted(pod["metadata"]["uid"] for pod in view.pods))
+    grace = patience.grace(original, intent.settings)
+    return Evict("evicts the original", original, grace, note=note)
+
+
+# ---------------------------------------------------------------------- the way back
+
+
+def _stop(intent: Intent, view: View, progress: Progress, reason: Reason, message: str) -> Step:
+    if _has_begun(intent, view, progress):
+        return verdicts.give_up(reason, message)
+    return End(Outcome(moved=False, reason=reason, message=message))
+
+
+def _has_begun(intent: Intent, view: View, progress: Progress) -> bool:
+    record = replacing.own_record(intent, view)
+    return bool(
+        (view.original and marks.has_begun(view.original, intent.id))
+        or temporary_budgets.find(intent, view)
+        or (record and is_steering(record))
+        or progress.siblings
+    )
+
+
+def _take_back(intent: Intent, view: View, outcome: Outcome) -> Step:
+    if step := replacing.clean_up(intent, view, Stage.TAKE_BACK):
+        return step
+    original = view.original
+    if original and not is_terminating(original) and marks.has_begun(original, intent.id):
+        return marks.take_off(original)
+    return End(outcome, note={"budget": ""})
+
+
+# ---------------------------------------------------------------------- how long
+
+_REFUSED = "a PodDisruptionBudget allows no eviction of the pod"
+
+
+def _time_to_protect(intent: Intent) -> float:
+    """Since the beginning: the verdict, and then what the disruption controller needs to see."""
+    limits = intent.settings
+    observing = max(limits.budget_timeout_seconds, limits.steer_timeout_seconds, 1.0)
+    return limits.budget_timeout_seconds + observing
+
+
+def _time_to_evict(intent: Intent, view: View) -> float:
+    limits = intent.settings
+    waiting = limits.steer_timeout_seconds + limits.budget_timeout_seconds
+    limit = _time_to_protect(intent) + waiting + limits.ready_timeout_seconds
+    if replacing.clean_up(intent, view, Stage.TAKE_BACK) is None:
+        return limit
+    # What is temporary does not wait longer, whoever else is waited for.
+    return min(limit, limits.budget_timeout_seconds + limits.clean_up_timeout_seconds)

@@ -1,0 +1,28 @@
+"""How decisions say that they end, give up, or wait. Pure."""
+
+from collections.abc import Iterable
+
+from rescheduler.migrate.deciding.outcomes import Outcome, Reason
+from rescheduler.migrate.deciding.steps import End, GiveUp
+
+GO_ON = "it took too long, or the API server refused too often: the next run goes on from here"
+
+
+def not_now(message: str) -> End:
+    return End(Outcome(moved=False, reason=Reason.NOT_NOW, message=message))
+
+
+def never(message: str) -> End:
+    return End(Outcome(moved=False, reason=Reason.NOT_MOVABLE, message=message))
+
+
+def not_finished() -> End:
+    return End(Outcome(moved=False, reason=Reason.NOT_FINISHED, message=GO_ON))
+
+
+def give_up(reason: Reason, message: str) -> GiveUp:
+    return GiveUp(Outcome(moved=False, reason=reason, message=message))
+
+
+def listed(names: Iterable[str]) -> str:
+    return ", ".join(sorted(names))

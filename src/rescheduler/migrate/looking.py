@@ -1,0 +1,131 @@
+"""What a migration sees of its namespace: from watches while that does, live where it must."""
+
+import asyncio
+from dataclasses import replace
+from typing import Final
+
+from rescheduler.migrate import concerns, viewing
+from rescheduler.migrate.context import Context
+from rescheduler.migrate.deciding.facts import Intent, View
+from rescheduler.migrate.deciding.stages import Phase
+from rescheduler.migrate.namespaces import Namespace, version_of
+from rescheduler.migrate.recording import Recorder
+from rescheduler.migrate.remembering import BEGINNING
+from rescheduler.model.objects import Object
+from rescheduler.wire import Resource
+
+_BELIEVED_SECONDS: Final = 10.0
+"""How long what watches tell is believed in without having been read: one may be dead silently."""
+# Changes come in bursts; one look for all of a burst.
+_GATHER_SECONDS: Final = 0.02
+_LOOK_AGAIN_SECONDS: Final = 2.0
+
+
+class Lookout:
+    def __init__(
+        self, context: Context, namespace: Namespace, recorder: Recorder, intent: Intent
+    ) -> None:
+        self.intent = intent
+        """Who controls the pod is learnt from it."""
+        self._context = context
+        self._namespace = namespace
+        self._recorder = recorder
+        self._concerns = concerns.Concerns(intent)
+        self._changed = asyncio.Event()
+        self._is_trusting = False
+        """What watches tell: not before it was read once, and not while it may be wrong."""
+        self._seen: dict[str, int] = {}
+        """By UID, the version of what was read live or written: watches must not be behind it."""
+        self._once: viewing.Objects = {}
+
+    def hear(self, resource: Resource, changed: Object) -> None:
+        if self._concerns.is_about(resource, changed):
+            self._changed.set()
+
+    def wake(self) -> None:
+        self._changed.set()
+
+    def forget_changes(self) -> None:
+        """Before looking: what changes from now on is news."""
+        self._changed.clear()
+
+    async def wait(self) -> None:
+        """Until something changes that matters, or for a while: a watch can be silently dead."""
+        try:
+            # Not wait_for: in Python 3.11 it may swallow a cancellation.
+            async with asyncio.timeout(_LOOK_AGAIN_SECONDS):
+                await self._changed.wait()
+        except TimeoutError:
+            return
+        await self._context.clock.sleep(_GATHER_SECONDS)
+
+    def distrust(self) -> None:
+        """Something is not as the watches told: the next look is live."""
+        self._is_trusting = False
+
+    def learn(self, resource: Resource, made: Object) -> None:
+        """What we made or changed ourselves."""
+        self._namespace.learn(resource, dict(made))
+        self._seen[made["metadata"]["uid"]] = version_of(made)
+
+    # ------------------------------------------------------------------ looking
+
+    async def look(self) -> View:
+        age = self._context.clock.monotonic() - self._namespace.read_at
+        is_believed = self._is_trusting and age <= _BELIEVED_SECONDS
+        mirrored = self._namespace.mirrored() if is_believed else None
+        if mirrored is not None:
+            view = await self._view(mirrored, is_live=False)
+            if not self._is_behind(view):
+                return view
+        return await self.read()
+
+    async def read(self) -> View:
+        is_beginning = self._recorder.standing.stage in BEGINNING
+        found = await self._namespace.read(all_of_it=is_beginning or not self._once)
+        self._is_trusting = True
+        if any(each in found for each in viewing.READ_ONCE):
+            self._once = {each: tuple(found[each]) for each in viewing.READ_ONCE}
+        self._learn_owner(found)
+        view = await self._view(found, is_live=True)
+        self._seen = {each["metadata"]["uid"]: version_of(each) for each in _followed(view)}
+        return view
+
+    async def _view(self, found: viewing.Objects, *, is_live: bool) -> View:
+        return viewing.view(
+            {**self._once, **found},
+            self.intent,
+            target=await self._context.namespaces.node(self.intent.target, live=is_live),
+            records=self._records(),
+            is_live=is_live,
+        )
+
+    def _is_behind(self, view: View) -> bool:
+        """Whether the watches have not told yet what we know already."""
+        told = {each["metadata"]["uid"]: version_of(each) for each in _followed(view)}
+        return any(told.get(uid, -1) < version for uid, version in self._seen.items())
+
+    def _learn_owner(self, found: viewing.Objects) -> None:
+        """Who controls the pod is recorded when the migration begins; until then it may change."""
+        standing = self._recorder.standing
+        original = viewing.find_original(found, self.intent)
+        if original is None:
+            return
+        if standing.owner is None and standing.phase is Phase.PENDING:
+            source = self.intent.source or original["spec"].get("nodeName") or ""
+            owner = viewing.owner_of(original)
+            self.intent = replace(self.intent, owner=owner, source=source)
+        self._concerns = concerns.Concerns(self.intent, original)
+
+    def _records(self) -> tuple[Object, ...]:
+        """Ours as we wrote it, which the watch may not have told yet."""
+        own = () if self._recorder.is_gone else (self._recorder.record,)
+        others = self._context.records_of(self.intent.namespace)
+        name = self.intent.record
+        return (*own, *(each for each in others if each["metadata"]["name"] != name))
+
+
+def _followed(view: View) -> list[Object]:
+    """What a migration changes, or follows closely."""
+    named = (view.original, view.copy, view.replica_set, view.stateful_set, view.deployment)
+    return [*(each for each in named if each is not None), *view.pods, *view.budgets]

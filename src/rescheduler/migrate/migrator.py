@@ -1,0 +1,493 @@
+"""Carries out all migrations that there are records of: who may begin, who has ended, and how.
+
+The records are the queue. Whoever creates one asks for a migration; whoever leads carries it out,
+also those that another leader left in the middle.
+"""
+
+import asyncio
+import hashlib
+from collections import Counter
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass, field
+from typing import Final
+
+import structlog
+
+from rescheduler.clock import Clock
+from rescheduler.config import ALLOWED, WHEN_ASKED, Configuration
+from rescheduler.kube import KubeApi, errors
+from rescheduler.migrate import retention
+from rescheduler.migrate.admission import Workload, admitted, group_of
+from rescheduler.migrate.context import Context
+from rescheduler.migrate.deciding import records
+from rescheduler.migrate.deciding.facts import Intent
+from rescheduler.migrate.deciding.outcomes import Outcome, Reason
+from rescheduler.migrate.deciding.stages import Phase, Stage
+from rescheduler.migrate.governing import Breaker, Concurrency
+from rescheduler.migrate.namespaces import Namespaces
+from rescheduler.migrate.store import Key, Store, key_of
+from rescheduler.migrate.tickets import Ticket, Tickets
+from rescheduler.migrate.worker import Worker
+from rescheduler.model import objects
+from rescheduler.model.moves import Move
+from rescheduler.model.objects import Object
+from rescheduler.wire import POD_MIGRATIONS, PODS, REPLICA_SETS, STATEFUL_SETS, Resource
+
+_TIDY_SECONDS: Final = 60.0
+_INCOMPLETE_SECONDS: Final = 30.0
+"""After which no further members of a group are waited for."""
+# News comes in bursts; one round for all of a burst.
+_GATHER_SECONDS: Final = 0.02
+# After an error that nobody expected, or a refusal that only an operator can mend.
+_AGAIN_SECONDS: Final = (1.0, 5.0, 30.0, 60.0)
+# In these a few more seconds end the migration, or bring it to where it can wait.
+_NEARLY_DONE: Final = (
+    Stage.HAND_OVER,
+    Stage.EVICT,
+    Stage.WAIT_GONE,
+    Stage.CLEAN_UP,
+    Stage.TAKE_BACK,
+)
+_SIZED: Final = {"ReplicaSet": REPLICA_SETS, "StatefulSet": STATEFUL_SETS}
+
+
+@dataclass(slots=True)
+class Figures:
+    """Readable at any time: what was done since this process began."""
+
+    completed: int = 0
+    failed: int = 0
+    landed_elsewhere: int = 0
+    retries: int = 0
+    fallbacks: Counter[str] = field(default_factory=Counter)
+    """By cause."""
+    reasons: Counter[str] = field(default_factory=Counter)
+    """Of failures."""
+    in_flight: int = 0
+    allowed: int = 0
+    paused_seconds: float = 0.0
+
+
+class Migrator:
+    def __init__(  # noqa: PLR0913
+        self,
+        kube: KubeApi,
+        clock: Clock,
+        configuration: Configuration,
+        *,
+        holder: str,
+        fence: int,
+        why_not: Callable[[Intent], str],
+        carry_out: bool,
+    ) -> None:
+        self._kube = kube
+        self._clock = clock
+        self._configuration = configuration
+        self._settings = configuration.migration
+        self._carry_out = carry_out
+        self._news = asyncio.Event()
+        """For `run` alone, which clears it."""
+        self._changed = asyncio.Event()
+        self._store = Store(kube, clock, self._on_news)
+        self._concurrency = Concurrency(self._settings.workers)
+        self._breaker = Breaker(self._settings.circuit_breaker)
+        self._namespaces = Namespaces(kube, clock)
+        self._context = Context(
+            kube=kube,
+            clock=clock,
+            namespaces=self._namespaces,
+            settings=self._settings,
+            holder=holder,
+            fence=fence,
+            why_not=why_not,
+            records_of=self._store.of_namespace,
+            learn=self._store.learn,
+            trouble=lambda: self._concurrency.trouble(clock.monotonic()),
+        )
+        self._running: dict[Key, asyncio.Task[None]] = {}
+        self._workers: dict[Key, Worker] = {}
+        self._resting: dict[Key, float] = {}
+        """Until when, by our clock, after an error."""
+        self._errors: Counter[Key] = Counter()
+        self._workloads: dict[str, Workload | None] = {}
+        self._tickets = Tickets(self._store, self._running)
+        self._groups: dict[str, float] = {}
+        """Since when, by our clock, members of a group wait."""
+        self._few_at_once = asyncio.Semaphore(self._settings.workers)
+        self._is_stopping = False
+        self._figures = Figures()
+        self._log = structlog.get_logger()
+
+    # ------------------------------------------------------------------ asking
+
+    async def synced(self) -> None:
+        await self._store.synced()
+
+    @property
+    def unfinished(self) -> int:
+        return len(self._ours())
+
+    @property
+    def figures(self) -> Figures:
+        self._figures.in_flight = len(self._running)
+        self._figures.allowed = self._concurrency.allowed
+        self._figures.paused_seconds = self._breaker.pause_left(self._clock.monotonic())
+        return self._figures
+
+    async def submit(self, moves: Sequence[Move]) -> list[Ticket]:
+        """One ticket per move, in their order. A pod that is being moved already is not moved
+        twice: its ticket is for the migration under way.
+        """
+        sizes = Counter(move.group for move in moves)
+        ids = {group: self._group_id(group, moves) for group in sizes if group}
+        return list(
+            await asyncio.gather(
+                *(self._ask(move, ids.get(move.group, ""), sizes[move.group]) for move in moves)
+            )
+        )
+
+    def _group_id(self, group: str, moves: Sequence[Move]) -> str:
+        """The same for a repeated request, another one for each further attempt."""
+        members = sorted(
+            f"{move.uid}/{self._attempt(move.uid)}" for move in moves if move.group == group
+        )
+        return hashlib.sha256("/".join([group, *members]).encode()).hexdigest()[:16]
+
+    def _attempt(self, uid: str) -> int:
+        """The one under way, or the next."""
+        known = self._store.of_pod(uid)
+        if not known:
+            return 1
+        return records.attempt_of(known[-1]) + (not records.is_unfinished(known[-1]))
+
+    async def _ask(self, move: Move, group: str, size: int) -> Ticket:
+        known = self._store.of_pod(move.uid)
+        if known and records.is_unfinished(known[-1]):
+            return self._tickets.issue(move, known[-1])
+        attempt = self._attempt(move.uid)
+        interruptions = self._configuration.pods.interruptions
+        body = records.build(
+            move,
+            self._settings,
+            attempt=attempt,
+            may_interrupt=interruptions == ALLOWED or (interruptions == WHEN_ASKED and move.asked),
+            group=group,
+            group_size=size if group else 0,
+        )
+        try:
+            record = await self._create(body)
+        except errors.NotLeading:
+            raise
+        except errors.KubeError as problem:
+            return self._tickets.refuse(move, body["metadata"]["name"], str(problem))
+        self._store.learn(record)
+        return self._tickets.issue(move, record)
+
+    async def _create(self, body: Object) -> Object:
+        name, namespace = body["metadata"]["name"], body["metadata"]["namespace"]
+        for pause in (0.2, 1.0, 3.0, None):
+            try:
+                return await self._kube.create(POD_MIGRATIONS, namespace, dict(body))
+            except errors.AlreadyExists:
+                # Ours, whose answer was lost, or of somebody who wants the same.
+                return await self._kube.get(POD_MIGRATIONS, namespace, name)
+            except (errors.Unavailable, errors.Throttled) as problem:
+                if pause is None:
+                    raise
+                self._context.trouble()
+                await self._clock.sleep(problem.retry_after_seconds or pause)
+        raise AssertionError("unreachable")
+
+    async def idle(self) -> None:
+        """Until nothing is unfinished, or what is left needs an operator."""
+        while self._running or any(not self._is_hopeless(each) for each in self._ours()):
+            self._changed.clear()
+            await _either(self._changed, 1.0)
+
+    def _is_hopeless(self, record: Object) -> bool:
+        return self._errors[key_of(record)] >= len(_AGAIN_SECONDS)
+
+    async def stop(self, grace_seconds: float) -> None:
+        """Begins none any more. The rest stays in its records for whoever comes next."""
+        self._is_stopping = True
+        end = self._clock.monotonic() + grace_seconds
+        while self._clock.monotonic() < end and any(
+            worker.stage in _NEARLY_DONE for worker in self._workers.values()
+        ):
+            self._changed.clear()
+            await _either(self._changed, 0.2)
+        await self._cancel_all()
+
+    # ------------------------------------------------------------------ carrying out
+
+    async def run(self) -> None:
+        tasks = [asyncio.create_task(self._store.run(), name="follow records")]
+        if self._carry_out:
+            tasks.append(asyncio.create_task(self._tidy_up(), name="tidy records up"))
+        try:
+            await self._store.synced()
+            while True:
+                self._news.clear()
+                self._tickets.look()
+                if self._carry_out and not self._is_stopping:
+                    await self._start_some()
+                await _either(self._news, 1.0)
+                for task in tasks:
+                    if task.done():
+                        task.result()  # it never ends in order
+                await self._clock.sleep(_GATHER_SECONDS)
+        finally:
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
+            await self._cancel_all()
+
+    def _on_news(self) -> None:
+        self._tell()
+        for worker in self._workers.values():
+            if not worker.is_cancelled and not self._store.has(worker.record):
+                worker.cancel()
+            elif worker.is_in_group:
+                worker.wake()
+
+    def _tell(self) -> None:
+        self._news.set()
+        self._changed.set()
+
+    def _ours(self) -> list[Object]:
+        scope = self._configuration.scope
+        found = self._store.unfinished()
+        return [each for each in found if scope.covers(each["metadata"]["namespace"])]
+
+    async def _start_some(self) -> None:
+        now = self._clock.monotonic()
+        self._resting = {key: until for key, until in self._resting.items() if until > now}
+        unfinished = self._ours()
+        self._forget_all_but(unfinished)
+        waiting = [
+            each
+            for each in unfinished
+            if key_of(each) not in self._running and key_of(each) not in self._resting
+        ]
+        has_begun = any(records.phase_of(each) is Phase.IN_PROGRESS for each in waiting)
+        if not waiting or (self._room(now) <= 0 and not has_begun):
+            return
+        await asyncio.gather(*(self._learn_workload(each) for each in waiting))
+        if self._is_stopping:
+            return
+        # What rests is in the middle, and takes its room all the same.
+        resting = [each for each in unfinished if key_of(each) in self._resting]
+        for record in admitted(
+            [each for each in waiting if self._is_known(each)],
+            [*(worker.record for worker in self._workers.values()), *resting],
+            room=self._room(now),
+            limits=self._configuration.in_flight,
+            workloads=self._workloads,
+            overdue=self._overdue(waiting, now),
+        ):
+            self._start(record)
+
+    def _is_known(self, record: Object) -> bool:
+        """Whose pod it is; what has begun goes on in any case."""
+        is_begun = records.phase_of(record) is Phase.IN_PROGRESS
+        return is_begun or record["spec"]["pod"]["uid"] in self._workloads
+
+    def _overdue(self, waiting: Sequence[Object], now: float) -> set[str]:
+        """Groups whose members have waited for so long that nobody will ask for the rest."""
+        present = {group for each in waiting if (group := group_of(each))}
+        self._groups = {group: self._groups.get(group, now) for group in present}
+        return {group for group, since in self._groups.items() if now - since > _INCOMPLETE_SECONDS}
+
+    def _forget_all_but(self, unfinished: Sequence[Object]) -> None:
+        keys = {key_of(each) for each in unfinished} | self._running.keys()
+        uids = {each["spec"]["pod"]["uid"] for each in unfinished}
+        self._errors = Counter({key: n for key, n in self._errors.items() if key in keys})
+        self._workloads = {uid: each for uid, each in self._workloads.items() if uid in uids}
+
+    def _room(self, now: float) -> int:
+        if self._breaker.pause_left(now):
+            return 0
+        allowed = 1 if self._breaker.is_on_trial else self._concurrency.allowed
+        return allowed - len(self._running)
+
+    async def _learn_workload(self, record: Object) -> None:
+        """Who controls the pod, and how large that is: so that few of one are moved at once."""
+        uid, namespace = record["spec"]["pod"]["uid"], record["metadata"]["namespace"]
+        if uid in self._workloads:
+            return
+        try:
+            async with self._few_at_once:
+                pod = await self._kube.get(PODS, namespace, record["spec"]["pod"]["name"])
+                owner = objects.controller(pod)
+                size = 1
+                if owner and (resource := _SIZED.get(owner["kind"])):
+                    size = await self._size(resource, namespace, owner["name"])
+        except errors.NotFound:
+            self._workloads[uid] = None  # the migration itself will say so
+            return
+        except errors.KubeError:
+            return  # asked again with the next news
+        if owner is None or pod["metadata"]["uid"] != uid:
+            self._workloads[uid] = None
+            return
+        self._workloads[uid] = Workload(
+            uid=owner["uid"], size=size, is_restarted=owner["kind"] != "ReplicaSet"
+        )
+
+    async def _size(self, resource: Resource, namespace: str, name: str) -> int:
+        try:
+            found = await self._kube.get(resource, namespace, name)
+        except errors.NotFound:
+            return 1
+        return int((found.get("spec") or {}).get("replicas", 1))
+
+    def _start(self, record: Object) -> None:
+        key = key_of(record)
+        try:
+            worker = Worker(self._context, record)
+        except Exception:  # noqa: BLE001 - written by another version, or by hand
+            self._errors[key] = len(_AGAIN_SECONDS)
+            self._log.exception("cannot read the record of a migration", migration=key[1])
+            self._rest(key, self._errors[key])
+            return
+        self._workers[key] = worker
+        if records.attempt_of(record) > 1 and records.standing_of(record).phase is Phase.PENDING:
+            self._figures.retries += 1
+        self._running[key] = asyncio.create_task(self._work(key, worker), name=f"migrate {key[1]}")
+
+    async def _work(self, key: Key, worker: Worker) -> None:
+        outcome: Outcome | None = None
+        try:
+            outcome = await worker.run()
+        except errors.NotLeading as problem:
+            self._log.warning("leaves a migration", migration=key[1], because=str(problem))
+            self._errors[key] = len(_AGAIN_SECONDS)
+            self._rest(key, self._errors[key])
+        except Exception:  # noqa: BLE001 - one bad object must not end all the others
+            self._errors[key] += 1
+            self._log.exception("a migration met an error that nobody expected", migration=key[1])
+            self._rest(key, self._errors[key])
+        finally:
+            self._running.pop(key, None)
+            self._workers.pop(key, None)
+            self._tell()
+        if outcome is not None:
+            self._learn(key, worker, outcome)
+
+    def _rest(self, key: Key, times: int) -> None:
+        pause = _AGAIN_SECONDS[min(times, len(_AGAIN_SECONDS)) - 1]
+        self._resting[key] = self._clock.monotonic() + pause
+
+    def _learn(self, key: Key, worker: Worker, outcome: Outcome) -> None:
+        if worker.is_cancelled:
+            self._store.forget(worker.record)
+        else:
+            self._store.learn(worker.record)
+        if outcome.reason is Reason.NOT_FINISHED:
+            self._errors[key] += 1
+            self._rest(key, self._errors[key])
+        else:
+            self._errors.pop(key, None)
+        failed_before = self._breaker.failures
+        self._breaker.learn(outcome, self._clock.monotonic())
+        if self._breaker.is_on_trial and self._breaker.failures > failed_before:
+            self._log.error(
+                "too many migrations failed in a row: none begins for a while",
+                failures=self._breaker.failures,
+                pause_seconds=self._settings.circuit_breaker.pause_seconds,
+                last=outcome.message,
+            )
+        if outcome.moved:
+            self._concurrency.success()
+        self._count(worker, outcome)
+        self._tickets.settle(key, outcome)
+        self._tell()
+
+    def _count(self, worker: Worker, outcome: Outcome) -> None:
+        figures = self._figures
+        if outcome.reason is Reason.NOT_FINISHED:
+            return
+        if outcome.moved:
+            figures.completed += 1
+            figures.landed_elsewhere += outcome.reason is Reason.LANDED_ELSEWHERE
+        else:
+            figures.failed += 1
+            figures.reasons[outcome.reason] += 1
+        if fallback := records.standing_of(worker.record).fallback:
+            figures.fallbacks[fallback] += 1
+
+    async def _cancel_all(self) -> None:
+        tasks = list(self._running.values())
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+    # ------------------------------------------------------------------ tidying up
+
+    async def _tidy_up(self) -> None:
+        await self._store.synced()
+        while True:
+            for record in retention.outdated(
+                self._store.all(), self._settings.retention, self._clock.now()
+            ):
+                if self._configuration.scope.covers(record["metadata"]["namespace"]):
+                    await self._delete(record)
+            await self._clock.sleep(_TIDY_SECONDS)
+
+    async def _delete(self, record: Object) -> None:
+        metadata = record["metadata"]
+        try:
+            await self._kube.delete(
+                POD_MIGRATIONS,
+                metadata["namespace"],
+                metadata["name"],
+                uid=metadata["uid"],
+                resource_version=metadata["resourceVersion"],
+            )
+        except errors.KubeError as problem:
+            self._log.debug("keeps a record", migration=metadata["name"], problem=str(problem))
+
+
+@asynccontextmanager
+async def migrating(  # noqa: PLR0913
+    kube: KubeApi,
+    clock: Clock,
+    configuration: Configuration,
+    *,
+    holder: str = "",
+    fence: int = 0,
+    why_not: Callable[[Intent], str] = lambda _: "",
+    carry_out: bool = True,
+) -> AsyncIterator[Migrator]:
+    """Goes on with what is unfinished, and with what is asked for, until the block ends.
+
+    `carry_out` False: only asks, and sees how it goes; somebody else carries it out.
+    """
+    migrator = Migrator(
+        kube,
+        clock,
+        configuration,
+        holder=holder,
+        fence=fence,
+        why_not=why_not,
+        carry_out=carry_out,
+    )
+    try:
+        async with asyncio.TaskGroup() as tasks:
+            running = tasks.create_task(migrator.run(), name="migrate")
+            try:
+                yield migrator
+            finally:
+                running.cancel()
+    except BaseExceptionGroup as group:
+        # Of the block itself, or of the migrator, whose end cancelled the block.
+        raise group.exceptions[0] from None
+
+
+async def _either(event: asyncio.Event, seconds: float) -> None:
+    """Until it is set, or the time is over."""
+    # Not wait_for: in Python 3.11 it may swallow a cancellation.
+    with suppress(TimeoutError):
+        async with asyncio.timeout(seconds):
+            await event.wait()

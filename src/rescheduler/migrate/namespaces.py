@@ -1,0 +1,228 @@
+"""What the namespaces with migrations hold: kept by watches, and read live where it must be exact.
+
+Many migrations of one namespace share its watches and its live reads. Namespaces without any cost
+nothing.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
+from contextlib import aclosing, asynccontextmanager
+from functools import partial
+from typing import Any, Final, Generic, TypeVar
+
+import structlog
+
+from rescheduler.clock import Clock
+from rescheduler.kube import KubeApi, Object, errors
+from rescheduler.migrate.viewing import READ_ONCE, WATCHED, Objects
+from rescheduler.wire import NODES, Resource
+
+_PAUSE_SECONDS: Final = 1.0
+"""Before a watch is begun anew: a proxy may close every stream at once."""
+
+_NODE_SECONDS: Final = 2.0
+_NODE_LIVE_SECONDS: Final = 0.2
+"""For how long a node that was read counts as it was then; less for live looks."""
+
+Listener = Callable[[Resource, Object], None]
+T = TypeVar("T")
+
+
+def version_of(found: Mapping[str, Any]) -> int:
+    """Versions of one object may be compared (Kubernetes 1.35 says so for all servers); where they
+    are no numbers, none is newer than another.
+    """
+    version: str = found["metadata"].get("resourceVersion") or ""
+    return int(version) if version.isdigit() else 0
+
+
+class Mirror:
+    """All objects of one kind in one namespace, as of the last event."""
+
+    def __init__(self, kube: KubeApi, clock: Clock, resource: Resource, namespace: str) -> None:
+        self._kube = kube
+        self._clock = clock
+        self._resource = resource
+        self._namespace = namespace
+        self._objects: dict[str, Object] = {}
+        self.is_fresh = False
+        """A watch is open, so that what is here is as new as it gets."""
+
+    @property
+    def objects(self) -> Iterable[Object]:
+        return self._objects.values()
+
+    async def run(self, tell: Listener) -> None:
+        said = ""
+        while True:
+            try:
+                await self._follow(tell)
+                said = ""
+            except errors.KubeError as problem:
+                # Whatever is missed meanwhile, the next list shows.
+                if str(problem) != said:
+                    said = str(problem)
+                    structlog.get_logger().warning(
+                        "cannot watch what migrations have to see: it is read instead",
+                        resource=self._resource.plural,
+                        namespace=self._namespace,
+                        problem=said,
+                    )
+            finally:
+                self.is_fresh = False
+            await self._clock.sleep(_PAUSE_SECONDS)
+
+    async def _follow(self, tell: Listener) -> None:
+        listing = await self._kube.listing(self._resource, namespace=self._namespace)
+        self._objects = {}
+        for each in listing.items:
+            self.learn(each)
+            tell(self._resource, each)
+        version, before = listing.version, ""
+        # A stream that ended without a word is not resumed: it may end so for ever.
+        while version != before:
+            before = version
+            watch = self._kube.watch(self._resource, namespace=self._namespace, since=version)
+            async with aclosing(watch) as events:
+                self.is_fresh = True
+                async for event in events:
+                    version = event.object["metadata"]["resourceVersion"]
+                    if event.kind != "BOOKMARK":
+                        self._apply(event.kind, event.object)
+                        tell(self._resource, event.object)
+
+    def _apply(self, kind: str, changed: Object) -> None:
+        if kind != "DELETED":
+            self.learn(changed)
+            return
+        known = self._objects.get(changed["metadata"]["name"])
+        if known is not None and known["metadata"]["uid"] == changed["metadata"]["uid"]:
+            del self._objects[changed["metadata"]["name"]]
+
+    def learn(self, changed: Object) -> None:
+        """What an event tells, or the answer to a write of ours that the watch has yet to tell."""
+        metadata = changed["metadata"]
+        known = self._objects.get(metadata["name"])
+        is_same = known is not None and known["metadata"]["uid"] == metadata["uid"]
+        if is_same and known is not None and version_of(known) > version_of(changed):
+            return
+        # By far the largest part of it, and of no use to anybody here.
+        metadata.pop("managedFields", None)
+        self._objects[metadata["name"]] = changed
+
+
+class Shared(Generic[T]):
+    """A read that callers share: each gets the result of one that was begun after it asked."""
+
+    def __init__(self, read: Callable[[], Awaitable[T]]) -> None:
+        self._read = read
+        self._running: asyncio.Task[T] | None = None
+        self._next: asyncio.Task[T] | None = None
+
+    async def read(self) -> T:
+        if self._running is None or self._running.done():
+            self._running = _watched_over(asyncio.create_task(self._begin()))
+            return await asyncio.shield(self._running)
+        # That one was begun before we asked, and may show less than we have to see.
+        if self._next is None or self._next.done():
+            self._next = _watched_over(asyncio.create_task(self._after(self._running)))
+        return await asyncio.shield(self._next)
+
+    async def _begin(self) -> T:
+        return await self._read()
+
+    async def _after(self, before: asyncio.Task[T]) -> T:
+        await asyncio.wait([before])
+        self._running, self._next = self._next, None
+        return await self._read()
+
+
+def _watched_over(task: "asyncio.Task[T]") -> "asyncio.Task[T]":
+    """When all who waited for it have gone, nobody wants to know how it failed."""
+    task.add_done_callback(lambda done: done.cancelled() or done.exception())
+    return task
+
+
+class Namespace:
+    def __init__(self, kube: KubeApi, clock: Clock, name: str) -> None:
+        self.users = 0
+        self.read_at = float("-inf")
+        """When it was read live the last time, by whomever."""
+        self._clock = clock
+        self.listeners: set[Listener] = set()
+        self._mirrors = {each: Mirror(kube, clock, each, name) for each in WATCHED}
+        self._lists = {
+            each: Shared(partial(kube.list, each, namespace=name))
+            for each in (*WATCHED, *READ_ONCE)
+        }
+        self._tasks = [
+            asyncio.create_task(mirror.run(self._tell), name=f"watch {each.plural} of {name}")
+            for each, mirror in self._mirrors.items()
+        ]
+
+    def _tell(self, resource: Resource, changed: Object) -> None:
+        for listener in tuple(self.listeners):
+            listener(resource, changed)
+
+    def mirrored(self) -> Objects | None:
+        """What the watches tell; None while one of them is not open."""
+        if not all(mirror.is_fresh for mirror in self._mirrors.values()):
+            return None
+        return {each: mirror.objects for each, mirror in self._mirrors.items()}
+
+    async def read(self, *, all_of_it: bool) -> Objects:
+        """Live; `all_of_it`: also what only the beginning of a migration depends on."""
+        self.read_at = self._clock.monotonic()
+        wanted = (*WATCHED, *READ_ONCE) if all_of_it else WATCHED
+        found = await asyncio.gather(*(self._lists[each].read() for each in wanted))
+        return dict(zip(wanted, found, strict=True))
+
+    def learn(self, resource: Resource, changed: Object) -> None:
+        self._mirrors[resource].learn(changed)
+
+    async def close(self) -> None:
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+
+
+class Namespaces:
+    def __init__(self, kube: KubeApi, clock: Clock) -> None:
+        self._kube = kube
+        self._clock = clock
+        self._open: dict[str, Namespace] = {}
+        self._nodes: dict[str, tuple[float, Object | None]] = {}
+        self._node_reads: dict[str, Shared[Object | None]] = {}
+
+    @asynccontextmanager
+    async def using(self, name: str) -> AsyncIterator[Namespace]:
+        namespace = self._open.get(name)
+        if namespace is None:
+            namespace = self._open[name] = Namespace(self._kube, self._clock, name)
+        namespace.users += 1
+        try:
+            yield namespace
+        finally:
+            namespace.users -= 1
+            if not namespace.users and self._open.get(name) is namespace:
+                del self._open[name]
+                if not self._open:
+                    # Nobody asks for them any more, and nodes come and go.
+                    self._nodes.clear()
+                    self._node_reads.clear()
+                await namespace.close()
+
+    async def node(self, name: str, *, live: bool) -> Object | None:
+        read_at, node = self._nodes.get(name, (float("-inf"), None))
+        longest = _NODE_LIVE_SECONDS if live else _NODE_SECONDS
+        if self._clock.monotonic() - read_at > longest:
+            reads = self._node_reads.setdefault(name, Shared(partial(self._read_node, name)))
+            node = await reads.read()
+            self._nodes[name] = self._clock.monotonic(), node
+        return node
+
+    async def _read_node(self, name: str) -> Object | None:
+        try:
+            return await self._kube.get(NODES, None, name)
+        except errors.NotFound:
+            return None

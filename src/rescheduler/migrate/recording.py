@@ -1,0 +1,111 @@
+"""Writes down how far a migration has come: each time by comparing and setting, so that of two who
+would carry out the same one only one goes on.
+"""
+
+from dataclasses import replace
+from typing import Any
+
+from rescheduler.kube import errors
+from rescheduler.migrate.context import Context
+from rescheduler.migrate.deciding import records
+from rescheduler.migrate.deciding.records import Standing
+from rescheduler.model.objects import Object
+from rescheduler.wire import POD_MIGRATIONS
+
+
+class Gone(Exception):
+    """The record was deleted."""
+
+
+class Recorder:
+    def __init__(self, context: Context, record: Object) -> None:
+        self._context = context
+        self._kube = context.kube
+        self._clock = context.clock
+        self._has_ended = False
+        """We tried to write down that it is over."""
+        self.record = record
+        self.standing = records.standing_of(record)
+        self.is_gone = False
+        """Somebody deleted it: nothing is written down any more."""
+
+    async def write(self, standing: Standing) -> None:
+        """Does nothing when the record says so already, or is not there any more."""
+        # What is over stays as it was written: that may have been us, and the answer was lost.
+        if self.standing.phase.is_over or _essence(standing) == _essence(self.standing):
+            return
+        if not self.is_gone:
+            await self._compare_and_set(standing)
+        self.standing = standing
+
+    async def _compare_and_set(self, standing: Standing) -> None:
+        self._has_ended = standing.phase.is_over
+        try:
+            await self._patch_status(standing)
+        except errors.Conflict:
+            # Our own write, whose answer was lost, or a label of somebody's: nobody else writes
+            # what we write, or `refresh` would have said so.
+            await self.refresh()
+            if _essence(standing) != _essence(self.standing):
+                await self._patch_status(standing)
+
+    async def _patch_status(self, standing: Standing) -> None:
+        status = records.status_of(self.record, standing, self._clock.now())
+        await self._patch({"status": status}, "status")
+
+    async def label(self, labels: dict[str, str | None]) -> None:
+        if self.is_gone:
+            return
+        try:
+            await self._patch({"metadata": {"labels": labels}}, "")
+        except errors.Conflict:
+            await self.refresh()
+            raise
+
+    async def _patch(self, change: dict[str, Any], subresource: str) -> None:
+        metadata = self.record["metadata"]
+        version = {"resourceVersion": metadata["resourceVersion"]}
+        change = {**change, "metadata": {**change.get("metadata", {}), **version}}
+        try:
+            self.record = await self._kube.patch(
+                POD_MIGRATIONS,
+                metadata["namespace"],
+                metadata["name"],
+                uid=metadata["uid"],
+                change=change,
+                subresource=subresource,
+            )
+        except errors.NotFound:
+            self.is_gone = True
+            raise Gone from None
+        self._context.learn(self.record)
+
+    async def refresh(self) -> None:
+        """Reads the record anew: another version may be our own write whose answer was lost, or
+        somebody's label. Written by another leader, it is not ours any more.
+        """
+        metadata = self.record["metadata"]
+        try:
+            found = await self._kube.get(POD_MIGRATIONS, metadata["namespace"], metadata["name"])
+        except errors.NotFound:
+            found = None
+        if found is None or found["metadata"]["uid"] != metadata["uid"]:
+            self.is_gone = True
+            raise Gone
+        now = records.standing_of(found)
+        # Until we have written, it is whose it was when we began. One of an earlier term may have
+        # written late: its number is smaller, and it does so no more.
+        mine = ("", self._context.holder, self.standing.holder)
+        is_ours = now.fence <= self._context.fence and (
+            now.holder in mine or now.fence < self._context.fence
+        )
+        if not is_ours or (now.phase.is_over and not self._has_ended):
+            raise errors.NotLeading(f"{now.holder or 'somebody else'} carries this migration out")
+        self.record, self.standing = found, now
+
+
+def _essence(standing: Standing) -> Standing:
+    """What is waited for changes often, and where a copy is, is no surprise: both are told when
+    there is something to write anyway.
+    """
+    return replace(standing, message="", new_node="")

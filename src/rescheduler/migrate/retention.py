@@ -1,0 +1,24 @@
+"""Which records of finished migrations have been kept for long enough. Pure."""
+
+from collections.abc import Iterable
+from datetime import datetime
+
+from rescheduler.config import Retention
+from rescheduler.migrate.deciding import records
+from rescheduler.model.objects import Object
+
+
+def outdated(found: Iterable[Object], limits: Retention, now: datetime) -> list[Object]:
+    """The oldest beyond the number that is kept, and all that are older than that."""
+    finished = [
+        (standing.ended_at or now, record)
+        for record in found
+        if (standing := records.standing_of(record)).phase.is_over
+    ]
+    finished.sort(key=lambda each: (each[0], each[1]["metadata"]["name"]), reverse=True)
+    kept = limits.max_count
+    return [
+        record
+        for number, (ended_at, record) in enumerate(finished)
+        if number >= kept or (now - ended_at).total_seconds() > limits.max_age_seconds
+    ]

@@ -1,0 +1,131 @@
+"""Carries out a plan: wave by wave, each begun when the one before has ended."""
+
+import asyncio
+from collections.abc import Callable, Iterator, Sequence
+from itertools import groupby
+from typing import Protocol
+
+from rescheduler.errors import ReschedulerError
+from rescheduler.kube import errors
+from rescheduler.migrate.deciding.outcomes import Outcome, Reason
+from rescheduler.model.moves import Move
+
+
+class Ticket(Protocol):
+    """One move that was asked for."""
+
+    async def ended(self) -> Outcome: ...
+
+
+class TakesMoves(Protocol):
+    """As far as a plan needs the migrator."""
+
+    async def submit(self, moves: Sequence[Move]) -> Sequence[Ticket]: ...
+
+
+def _nothing(_: Move) -> None:
+    """Nobody wants to know."""
+
+
+class PlanRun:
+    """A plan on its way."""
+
+    def __init__(
+        self,
+        migrator: TakesMoves,
+        moves: Sequence[Move],
+        *,
+        assume: Callable[[Move], object] = _nothing,
+        forget: Callable[[Move], object] = _nothing,
+        told: Callable[[Move, Outcome], object] = lambda _move, _outcome: None,
+    ) -> None:
+        """`assume` is called for each move at once, `forget` when it has ended, or is not going to
+        be made: whoever plans meanwhile counts all of it as done. `told` hears how each has ended.
+        """
+        self.outcomes: list[tuple[Move, Outcome]] = []
+        """In the order in which they ended."""
+        self.skipped: list[Move] = []
+        """Those that rest on one that failed."""
+        self._migrator = migrator
+        self._waves = [list(wave) for _, wave in groupby(moves, key=lambda move: move.wave)]
+        self._is_stopping = False
+        self._forget = forget
+        self._told = told
+        self._left = {move.uid: move for move in moves}
+        for move in moves:
+            assume(move)
+
+    @property
+    def left(self) -> Sequence[Move]:
+        """Those that have not ended."""
+        return tuple(self._left.values())
+
+    @property
+    def moved(self) -> int:
+        return sum(outcome.moved for _, outcome in self.outcomes)
+
+    @property
+    def failed(self) -> int:
+        return sum(1 for _ in self._failed())
+
+    def stop(self) -> None:
+        """Asks for no further wave; the one under way is heard out."""
+        self._is_stopping = True
+
+    async def run(self) -> None:
+        try:
+            for wave in self._waves:
+                if self._is_stopping:
+                    return
+                await self._carry_out([move for move in wave if self._may_begin(move)])
+                if any(outcome.reason is Reason.NOT_FINISHED for _, outcome in self.outcomes):
+                    return  # left to whoever comes next, and so is all that follows
+        finally:
+            for move in self.left:
+                self._end(move)
+
+    def _may_begin(self, move: Move) -> bool:
+        if not any(may_rest_on(move, failed) for failed in self._failed()):
+            return True
+        self.skipped.append(move)
+        self._end(move)
+        return False
+
+    async def _carry_out(self, moves: Sequence[Move]) -> None:
+        if not moves:
+            return
+        try:
+            tickets = await self._migrator.submit(moves)
+        except errors.NotLeading:
+            raise
+        except ReschedulerError as problem:
+            # Of some of them there may be a record, and then they are made, and seen when planning.
+            refused = Outcome(moved=False, reason=Reason.REFUSED, message=str(problem))
+            for move in moves:
+                self._note(move, refused)
+            return
+        async with asyncio.TaskGroup() as following:
+            for move, ticket in zip(moves, tickets, strict=True):
+                following.create_task(self._follow(move, ticket))
+
+    async def _follow(self, move: Move, ticket: Ticket) -> None:
+        self._note(move, await ticket.ended())
+
+    def _note(self, move: Move, outcome: Outcome) -> None:
+        self.outcomes.append((move, outcome))
+        self._end(move)
+        self._told(move, outcome)
+
+    def _end(self, move: Move) -> None:
+        if self._left.pop(move.uid, None) is not None:
+            self._forget(move)
+
+    def _failed(self) -> Iterator[Move]:
+        return (move for move, outcome in self.outcomes if not outcome.moved)
+
+
+def may_rest_on(move: Move, failed: Move) -> bool:
+    """It was judged as if the other had been done: it may want its room, or is of its group. The
+    rest goes on, or one pod that cannot be moved would hold up all others in every pass.
+    """
+    return move.target == failed.source or (bool(move.group) and move.group == failed.group)

@@ -1,0 +1,25 @@
+"""Why migrations failed, as their records say it: what whoever plans has to know of it.
+
+Migrating has more of them, and chooses between them.
+"""
+
+GAVE_WAY = frozenset(
+    {
+        "NotNow",
+        "NotMovable",
+        "Cancelled",
+        "CopyLost",
+        "OriginalGone",
+        "TargetLost",
+        "WorkloadGone",
+        "WorkloadChanged",
+        "GroupFailed",
+        "NotFinished",
+    }
+)
+"""Somebody had other plans, or the pod could not be moved, or it has not failed yet: no sign that
+it would fail another time.
+"""
+
+LEFT_SHORT = "ReplacementNotReady"
+"""Its workload was left with a pod less."""

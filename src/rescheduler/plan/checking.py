@@ -1,0 +1,93 @@
+"""Whether a move that was decided on is still right, asked just before it is begun.
+
+A cluster changes while moves wait for their turn. Only this one pod and its target are looked at:
+that takes a few milliseconds where a plan takes hundreds.
+"""
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+import numpy as np
+
+from rescheduler.config import Configuration
+from rescheduler.model import names
+from rescheduler.model.columns import NONE, Flag
+from rescheduler.model.moves import Move, Way
+from rescheduler.model.snapshot import Snapshot
+from rescheduler.plan.fitting import Memory, Placement
+from rescheduler.plan.movable import Movable
+
+
+def why_not_there(
+    snapshot: Snapshot, configuration: Configuration, move: Move, memory: Memory | None = None
+) -> str:
+    """Why this move should not be made now, all reasons in one sentence; empty: it should be.
+
+    That it is begun already, as its record, its marks and what is assumed of it show, is none of
+    them. Nor are cooldowns: they were over when it was decided on, and other moves of the same
+    plan have been made since. `memory` is one of an earlier plan or check: without it, all rules
+    are read anew.
+    """
+    row = _row(snapshot, move)
+    if row is None:
+        return _why_elsewhere(snapshot, move)
+    if move.target not in snapshot.node_numbers:
+        return f"there is no node {move.target} any more"
+    before = _without_assumption(snapshot, move, row)
+    return "; ".join(dict.fromkeys(_reasons(before, configuration, move, row, memory)))
+
+
+def _reasons(
+    snapshot: Snapshot, configuration: Configuration, move: Move, row: int, memory: Memory | None
+) -> Iterable[str]:
+    target = snapshot.node_numbers[move.target]
+    placement = Placement(snapshot, memory, only=target)
+    movable = Movable(snapshot, configuration, placement)
+    yield from movable.why_it_stays(row, asked=move.asked, begun=True)
+    if move.way is Way.SURGE and (why := movable.why_interrupted(row)):
+        yield f"it would have to be interrupted by now: {why}"
+    for end, node in (("source", move.source), ("target", move.target)):
+        labels = snapshot.nodes[snapshot.node_numbers[node]].labels
+        if not configuration.scope.node_selector.matches(labels):
+            yield f"its {end} {node} is not in scope.nodeSelector"
+    for why in placement.why_not(row, target, move.way):
+        yield f"{move.target} does not take it: {why}"
+
+
+# ---------------------------------------------------------------------- where it is
+
+
+def _row(snapshot: Snapshot, move: Move) -> int | None:
+    """Of the pod, if it is on its source. Looked for there only: there may be many elsewhere."""
+    if move.source not in snapshot.node_numbers:
+        return None
+    slot = snapshot.slot_names.index(move.source)
+    uids = snapshot.pods.uids
+    there = np.flatnonzero(snapshot.pods.node == slot).tolist()
+    return next((row for row in there if uids[row] == move.uid), None)
+
+
+def _why_elsewhere(snapshot: Snapshot, move: Move) -> str:
+    if move.uid not in snapshot.pods.uids:
+        return "it is not there any more"
+    if move.source not in snapshot.node_numbers:
+        return f"its node {move.source} is not there any more"
+    return f"it is not on {move.source}"
+
+
+def _without_assumption(snapshot: Snapshot, move: Move, row: int) -> Snapshot:
+    """As if nothing were known of this move yet: it takes no room, and the pod does not leave."""
+    pods = snapshot.pods
+    assumed = [
+        each
+        for each in np.flatnonzero(pods.flags & int(Flag.ASSUMED)).tolist()
+        if pods.annotations[each][names.ORIGINAL_POD] == move.uid
+    ]
+    if not assumed:
+        return snapshot
+    classes, flags = pods.pod_class.copy(), pods.flags.copy()
+    classes[assumed] = NONE
+    flags[assumed] = 0
+    flags[row] &= ~np.uint8(Flag.LEAVING)
+    kept = {each: told for each, told in pods.annotations.items() if each not in assumed}
+    return replace(snapshot, pods=replace(pods, pod_class=classes, flags=flags, annotations=kept))

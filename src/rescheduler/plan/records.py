@@ -1,0 +1,182 @@
+"""What the records of migrations say: who is on its way, and whose moves failed.
+
+As they are kept in the cluster: whoever plans next, after a crash or somewhere else, reads the
+same. Where there are none, because nobody installed them or nobody may look, nobody waits.
+"""
+
+import hashlib
+from collections.abc import Iterable, Mapping
+from datetime import datetime
+from functools import cached_property
+from typing import Final
+
+from rescheduler.config import Configuration, durations
+from rescheduler.model import reasons
+from rescheduler.model.columns import NONE
+from rescheduler.model.objects import Object, spec
+from rescheduler.model.snapshot import Snapshot
+
+SOURCE: Final = "podmigrations"
+
+COMPLETED: Final = "Completed"
+FAILED: Final = "Failed"
+_SPREAD: Final = 0.25
+"""What failed together is not to be tried together: some rest longer, by this share at most."""
+_DOUBLED_FOR_GIVING_WAY: Final = 3
+"""Times at most: a rollout ends, and then it is to be tried soon."""
+_SIZED: Final = {"ReplicaSet": "replicasets", "StatefulSet": "statefulsets"}
+"""Where those are found that say how many of their pods should be there, and how many are Ready."""
+
+
+class Records:
+    def __init__(self, snapshot: Snapshot, configuration: Configuration) -> None:
+        self._snapshot = snapshot
+        self._retry = configuration.migration.retry
+        self._rest = configuration.stability.cooldown.workload_seconds
+        self._all = snapshot.objects.get(SOURCE, {})
+
+    def __len__(self) -> int:
+        """Most clusters have none at most times: then nobody has to be asked about."""
+        return len(self._all)
+
+    def why_it_waits(self, row: int) -> tuple[str, ...]:
+        """Because of migrations of this very pod."""
+        uid = self._snapshot.pods.uids[row]
+        if uid in self.unfinished:
+            return ("it is being moved already",)
+        failed = self._failed.get(uid)
+        return tuple(self._why_held_back(failed)) if failed else ()
+
+    def why_its_workload_waits(self, row: int) -> tuple[str, ...]:
+        number = int(self._snapshot.pods.owner[row])
+        if number == NONE:
+            return ()
+        owner = self._snapshot.owners[number]
+        record = self._left_short.get(owner.uid) if owner else None
+        return (f"its workload's last move left it short: look at pmig {record}",) if record else ()
+
+    @cached_property
+    def unfinished(self) -> Mapping[str, Object]:
+        """By the UID of the pod: neither completed nor failed."""
+        return {
+            _uid(record): record
+            for record in self._all.values()
+            if _phase(record) not in (COMPLETED, FAILED)
+        }
+
+    def moving(self) -> Iterable[tuple[int, str]]:
+        """Rows of pods whose migration is not finished, each with the name of its target."""
+        if not self.unfinished:
+            return
+        for row, uid in enumerate(self._snapshot.pods.uids):
+            if uid in self.unfinished:
+                yield row, str(spec(self.unfinished[uid]).get("target") or "")
+
+    # ------------------------------------------------------------------ failures
+
+    @cached_property
+    def _failed(self) -> Mapping[str, list[Object]]:
+        """By the UID of the pod, in order of their attempts."""
+        found: dict[str, list[Object]] = {}
+        for _, record in sorted(self._all.items()):
+            if _phase(record) == FAILED:
+                found.setdefault(_uid(record), []).append(record)
+        return {uid: sorted(records, key=_attempt) for uid, records in found.items()}
+
+    def _why_held_back(self, failed: list[Object]) -> Iterable[str]:
+        last = failed[-1]
+        name, why = last["metadata"]["name"], _status(last).get("reason") or "of no known reason"
+        # Older records may be gone by now: the last one knows how many there were.
+        times = max(len(failed), _attempt(last))
+        counted = _counted(failed, times)
+        if counted >= self._retry.attempts:
+            yield (
+                f"{_moves(counted)} failed, the last as {why} (pmig {name}): it stays until "
+                f"`rescheduler retry {name}`"
+            )
+            return
+        doubled = max(counted - 1, min(times - 1, _DOUBLED_FOR_GIVING_WAY))
+        rest = self._retry.back_off_seconds * 2**doubled * (1 + _SPREAD * _share(_uid(last)))
+        if any(self._is_within(each, rest) for each in failed):
+            yield f"its move failed as {why} (pmig {name}), and it rests for {_text(rest)}"
+
+    @cached_property
+    def _left_short(self) -> Mapping[str, str]:
+        """By the UID of the workload, until it is whole again and has rested: the name of the
+        record.
+        """
+        found: dict[str, str] = {}
+        for (namespace, name), record in sorted(self._all.items()):
+            status = _status(record)
+            owner = status.get("owner") or {}
+            was_left = _phase(record) == FAILED and status.get("reason") == reasons.LEFT_SHORT
+            if (
+                owner.get("uid")
+                and was_left
+                and (self._is_within(record, self._rest) or self._is_short(namespace, owner))
+            ):
+                found[owner["uid"]] = name
+        return found
+
+    def _is_short(self, namespace: str, owner: Object) -> bool:
+        """As far as is known: of others one cannot see it."""
+        source = _SIZED.get(owner.get("kind", ""), "")
+        found = self._snapshot.find(source, namespace, owner.get("name", ""))
+        if found is None or found["metadata"].get("uid") != owner["uid"]:
+            return False
+        ready: int = _status(found).get("readyReplicas") or 0
+        wanted: int = spec(found).get("replicas", 1)
+        return ready < wanted
+
+    def _is_within(self, record: Object, seconds: float) -> bool:
+        """It ended less than so long ago. Without a clock nobody rests."""
+        told = _status(record).get("completionTime") or record["metadata"].get("creationTimestamp")
+        if not told or not self._snapshot.taken_at:
+            return False
+        try:
+            ended = datetime.fromisoformat(told)
+        except (TypeError, ValueError):
+            return False
+        if ended.tzinfo is None:
+            return False
+        return self._snapshot.taken_at - ended.timestamp() < seconds
+
+
+def is_asked(record: Object) -> bool:
+    return bool(spec(record).get("asked"))
+
+
+def _uid(record: Object) -> str:
+    return str((spec(record).get("pod") or {}).get("uid") or "")
+
+
+def _counted(failed: list[Object], times: int) -> int:
+    """Those that count as attempts, of so many. What is gone was as the oldest that is there."""
+    counts = [_status(each).get("reason") not in reasons.GAVE_WAY for each in failed]
+    return sum(counts) + counts[0] * (times - len(failed))
+
+
+def _share(uid: str) -> float:
+    """From 0 to 1, the same for the same pod whoever asks."""
+    return int.from_bytes(hashlib.sha256(uid.encode()).digest()[:4]) / 2**32
+
+
+def _attempt(record: Object) -> int:
+    told = spec(record).get("attempt")
+    return told if isinstance(told, int) else 1
+
+
+def _status(record: Object) -> Object:
+    return record.get("status") or {}
+
+
+def _phase(record: Object) -> str:
+    return str(_status(record).get("phase") or "")
+
+
+def _moves(times: int) -> str:
+    return "its only move" if times == 1 else f"{times} moves of it"
+
+
+def _text(seconds: float) -> str:
+    return durations.format_nanoseconds(round(seconds) * durations.SECOND)

@@ -1,0 +1,67 @@
+"""Installs what `kubectl apply -k manifests/rescheduler` installs, faster, and waits for it."""
+
+import asyncio
+import copy
+from pathlib import Path
+
+import yaml
+
+from testbed.api import Api, ApiError, Object
+from testbed.instance import Instance
+
+MANIFESTS = Path(__file__).parent.parent / "manifests" / "rescheduler"
+RBAC = MANIFESTS / "rbac.yaml"
+
+_SERVED_SECONDS = 60.0
+_LOOK_AGAIN_SECONDS = 0.05
+
+
+def manifests() -> list[Object]:
+    """All that the kustomization names, in its order."""
+    kustomization = yaml.safe_load((MANIFESTS / "kustomization.yaml").read_text())
+    return [
+        document
+        for file in kustomization["resources"]
+        for document in yaml.safe_load_all((MANIFESTS / file).read_text())
+    ]
+
+
+async def install_rights(instance: Instance) -> None:
+    """The custom resource, the rights and the admission policy. Returns when migrations can be
+    written.
+    """
+    async with Api(instance.url, instance.tokens["admin"], instance.client_ssl()) as api:
+        for manifest in manifests():
+            await api.apply(manifest)
+        await wait_until_served(api)
+
+
+async def wait_until_served(api: Api) -> None:
+    async with asyncio.timeout(_SERVED_SECONDS):
+        while not await _is_served(api):  # noqa: ASYNC110 - a condition, then an answer of the server
+            await asyncio.sleep(_LOOK_AGAIN_SECONDS)
+
+
+async def _is_served(api: Api) -> bool:
+    name = "podmigrations.rescheduler.io"
+    definition = await api.find("CustomResourceDefinition", None, name) or {}
+    conditions = definition.get("status", {}).get("conditions") or ()
+    states = {each["type"]: each["status"] for each in conditions}
+    if states.get("Established") != "True":
+        return False
+    try:
+        await api.list("PodMigration", "default")
+    except ApiError:
+        return False
+    return True
+
+
+def rights_within(namespace: str) -> list[Object]:
+    """The rights that hold in one namespace only, in this one: each test elects its own leader."""
+    found = []
+    for document in yaml.safe_load_all(RBAC.read_text()):
+        if document["kind"] in ("Role", "RoleBinding"):
+            moved = copy.deepcopy(document)
+            moved["metadata"]["namespace"] = namespace
+            found.append(moved)
+    return found

@@ -1,0 +1,120 @@
+"""Which migrations may begin beside those that run."""
+
+from typing import Any
+
+from rescheduler.config import InFlight
+from rescheduler.migrate.admission import Workload, admitted
+from tests.unit.migrate.documents import record
+
+FREE = InFlight(per_node=0, per_namespace=0, per_workload=0)
+
+
+def names(found: Any) -> list[str]:  # noqa: ANN401
+    return [each["spec"]["pod"]["name"] for each in found]
+
+
+def begin(
+    waiting: list[dict[str, Any]],
+    running: list[dict[str, Any]] | None = None,
+    *,
+    room: int = 10,
+    limits: InFlight = FREE,
+    workloads: dict[str, Workload | None] | None = None,
+    overdue: tuple[str, ...] = (),
+) -> list[str]:
+    return names(
+        admitted(
+            waiting,
+            running or [],
+            room=room,
+            limits=limits,
+            workloads=workloads or {},
+            overdue=overdue,
+        )
+    )
+
+
+def of(workload: str, size: int = 1, *, restarted: bool = False) -> Workload:
+    return Workload(uid=workload, size=size, is_restarted=restarted)
+
+
+def test_no_more_than_there_is_room_for_and_in_order() -> None:
+    assert begin([record("a"), record("b"), record("c")], room=2) == ["a", "b"]
+    assert begin([record("a")], room=0) == []
+
+
+def test_what_has_begun_goes_on_in_any_case() -> None:
+    assert begin([record("a"), record("b", phase="InProgress")], room=0) == ["b"]
+
+
+def test_one_at_a_time_of_a_small_workload_and_more_of_a_large_one() -> None:
+    pods = [record(name) for name in "abcd"]
+    small = {f"uid-of-{name}": of("rs", 3) for name in "abcd"}
+    large = {f"uid-of-{name}": of("rs", 30) for name in "abcd"}
+    assert begin(pods, workloads=dict(small)) == ["a"]
+    assert begin(pods, workloads=dict(large)) == ["a", "b", "c"]
+    free = InFlight(per_node=0, per_workload=4)
+    assert begin(pods, limits=free, workloads=dict(small)) == ["a", "b", "c", "d"]
+
+
+def test_of_what_is_restarted_only_one_whatever_is_configured() -> None:
+    pods = [record(name) for name in "ab"]
+    workloads = {f"uid-of-{name}": of("sts", 50, restarted=True) for name in "ab"}
+    free = InFlight(per_node=0, per_workload=50)
+    assert begin(pods, limits=free, workloads=dict(workloads)) == ["a"]
+
+
+def test_limits_of_nodes_and_namespaces_count_what_runs() -> None:
+    by_node = InFlight(per_node=2)
+    running = [record("x", target="node-c")]
+    waiting = [record("a"), record("b"), record("c", source="node-d", target="node-e")]
+    assert begin(waiting, running, limits=by_node) == ["a", "c"]
+    by_namespace = InFlight(per_node=0, per_namespace=2)
+    assert begin(waiting, running, limits=by_namespace) == ["a"]
+
+
+def test_a_group_begins_as_a_whole_or_not_at_all() -> None:
+    group = [record(name, group="g", group_size=3) for name in "abc"]
+    assert begin(group, [record("x")], room=2) == []
+    assert begin(group, [record("x")], room=3) == ["a", "b", "c"]
+
+
+def test_a_group_larger_than_all_the_room_begins_when_nothing_else_runs() -> None:
+    group = [record(name, group="g", group_size=3) for name in "abc"]
+    assert begin(group, room=2) == ["a", "b", "c"]
+
+
+def test_a_group_is_not_held_by_limits_under_which_it_would_wait_for_ever() -> None:
+    group = [record(name, group="g", group_size=3) for name in "abc"]
+    workloads = {f"uid-of-{name}": of("rs", 3) for name in "abc"}
+    assert begin(group, limits=InFlight(per_node=1), workloads=dict(workloads)) == ["a", "b", "c"]
+
+
+def test_a_group_of_which_records_are_still_to_come_waits_for_them() -> None:
+    group = [record(name, group="g", group_size=3) for name in "ab"]
+    assert begin(group) == []
+
+
+def test_the_rest_of_a_group_that_has_begun_before_a_restart_begins_too() -> None:
+    begun = record("a", group="g", group_size=3, phase="InProgress")
+    rest = [record(name, group="g", group_size=3) for name in "bc"]
+    assert begin([begun, *rest], room=0) == ["a", "b", "c"]
+    assert begin(rest, [begun], room=0) == ["b", "c"]
+
+
+def test_a_group_that_stays_incomplete_is_let_in_to_end() -> None:
+    group = [record(name, group="g", group_size=3) for name in "ab"]
+    assert begin(group, overdue=("shop/g",)) == ["a", "b"]
+
+
+def test_of_two_records_for_one_pod_the_second_waits() -> None:
+    first, second = record("a"), record("a", attempt=2)
+    assert begin([first, second]) == ["a"]
+    assert begin([second], [first]) == []
+    member = record("a", attempt=2, group="g", group_size=1)
+    assert begin([member], [first]) == []
+
+
+def test_a_group_is_held_by_the_circuit_breaker_too() -> None:
+    group = [record(name, group="g", group_size=2) for name in "ab"]
+    assert begin(group, room=0) == []

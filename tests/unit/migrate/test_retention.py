@@ -1,0 +1,32 @@
+"""Which records have been kept for long enough."""
+
+from datetime import UTC, datetime
+
+from rescheduler.config import Retention
+from rescheduler.migrate.retention import outdated
+from tests.unit.migrate.documents import record
+
+NOW = datetime(2026, 1, 1, 12, 0, tzinfo=UTC)
+RECORDS = [
+    record("old", phase="Completed", ended="2026-01-01T09:00:00Z"),
+    record("young", phase="Failed", ended="2026-01-01T11:59:00Z"),
+    record("middle", phase="Completed", ended="2026-01-01T11:00:00Z"),
+    record("running", phase="InProgress", created="2025-01-01T00:00:00Z"),
+    record("waiting", created="2025-01-01T00:00:00Z"),
+]
+
+
+def names(limits: Retention) -> list[str]:
+    return sorted(each["spec"]["pod"]["name"] for each in outdated(RECORDS, limits, NOW))
+
+
+def test_by_age() -> None:
+    assert names(Retention(max_age_seconds=7200.0, max_count=100)) == ["old"]
+
+
+def test_by_number_the_oldest_go() -> None:
+    assert names(Retention(max_age_seconds=1e6, max_count=1)) == ["middle", "old"]
+
+
+def test_what_is_unfinished_stays_whatever_its_age() -> None:
+    assert names(Retention(max_age_seconds=0.0, max_count=0)) == ["middle", "old", "young"]

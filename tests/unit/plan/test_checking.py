@@ -1,0 +1,205 @@
+"""Whether a move that was decided on is still right just before it is begun."""
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from rescheduler.config import Configuration, Migration, Scope
+from rescheduler.model import names, selectors
+from rescheduler.model.moves import Move, Way
+from rescheduler.model.snapshot import Snapshot
+from rescheduler.plan import Memory, why_not_there
+from rescheduler.plan.fitting import Placement
+from tests.unit.plan import random_workloads
+from tests.unit.plan.movable_scenes import NODES, NOW, NOW_TEXT, Object, pod, replica_set, snapshot
+from tests.unit.plan.object_snapshots import snapshot_of
+
+MOVE = Move(
+    namespace="shop",
+    pod="web-1",
+    uid="uid-web-1",
+    source="a",
+    target="b",
+    strategy="LoadBalancing",
+    reason="",
+)
+
+
+def told(of: Snapshot, configuration: Configuration | None = None, **changes: Any) -> str:  # noqa: ANN401
+    return why_not_there(of, configuration or Configuration(), replace(MOVE, **changes))
+
+
+def large(cpu: str) -> Object:
+    resources = {"requests": {"cpu": cpu, "memory": "1Gi"}}
+    return {"containers": [{"name": "app", "resources": resources}]}
+
+
+def changed(number: int, **status_or_spec: Any) -> list[Object]:  # noqa: ANN401
+    found = [dict(each) for each in NODES]
+    found[number] |= status_or_spec
+    return found
+
+
+def test_what_has_not_changed_is_right() -> None:
+    assert told(snapshot(pod())) == ""
+
+
+def test_a_pod_that_is_elsewhere_or_gone() -> None:
+    cluster = snapshot(pod())
+    assert told(cluster, uid="of before") == "it is not there any more"
+    assert told(cluster, source="b", target="a") == "it is not on b"
+    assert told(cluster, target="z") == "there is no node z any more"
+    gone = snapshot(pod(nodeName="z"))
+    assert told(gone, source="z") == "its node z is not there any more"
+
+
+def test_a_pod_that_may_not_move_any_more() -> None:
+    found = pod(metadata={"deletionTimestamp": "2026-03-01T12:00:00Z"})
+    assert told(snapshot(found)) == "it is terminating"
+    unsettled = [replica_set(replicas=2, ready=1)]
+    assert told(snapshot(pod(), replicasets=unsettled)) == (
+        "1 of 2 of its ReplicaSet's pods are Ready"
+    )
+
+
+def test_a_target_that_is_not_right_any_more() -> None:
+    full = pod("other", nodeName="b", **large("7600m"))
+    assert (
+        told(snapshot(pod(), full)) == "b does not take it: not enough cpu: 500m asked, 400m free"
+    )
+    cordoned = changed(1, spec={"unschedulable": True})
+    assert told(snapshot(pod(), nodes=cordoned)) == (
+        "b does not take it: the node cannot be a target: it is cordoned"
+    )
+
+
+def test_all_reasons_are_told() -> None:
+    cordoned = changed(1, spec={"unschedulable": True})
+    words = told(snapshot(pod(priority=2_000_000_000), nodes=cordoned))
+    assert words == (
+        "it is critical to the system; "
+        "b does not take it: the node cannot be a target: it is cordoned"
+    )
+
+
+def test_nodes_out_of_scope() -> None:
+    scope = Scope(node_selector=selectors.parse("kubernetes.io/hostname=a"))
+    words = told(snapshot(pod()), Configuration(scope=scope))
+    assert words == "its target b is not in scope.nodeSelector"
+
+
+# ------------------------------------------------------------------ ways
+
+
+def test_a_surge_that_has_become_an_interruption() -> None:
+    quota = {
+        "metadata": {"namespace": "shop", "name": "q"},
+        "spec": {"hard": {"pods": "1"}},
+        "status": {"used": {"pods": "1"}},
+    }
+    full = snapshot(pod(), resourcequotas=[quota])
+    words = "ResourceQuota q has no room for a second pod: pods, 1 of 1 used"
+    assert told(full, asked=True) == f"it would have to be interrupted by now: {words}"
+    assert told(full, asked=True, way=Way.RESTART) == ""
+
+
+def test_an_interruption_is_right_for_who_asked_for_it() -> None:
+    ports = snapshot(pod(hostNetwork=True))
+    words = told(ports, way=Way.RESTART)
+    assert words.startswith("its move would interrupt it, and pods.interruptions is WhenAsked")
+    assert told(ports, way=Way.RESTART, asked=True) == ""
+    steered = Configuration(migration=Migration(way="Steer"))
+    assert told(snapshot(pod()), steered, way=Way.RESTART) == ""
+
+
+def test_with_a_surge_both_are_there() -> None:
+    term = {"labelSelector": {"matchLabels": {"app": "web"}}, "topologyKey": "zone"}
+    affinity = {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}}
+    zoned = [{**each, "metadata": {**each["metadata"], "labels": {"zone": "z"}}} for each in NODES]
+    cluster = snapshot(pod(affinity=affinity), nodes=zoned)
+    assert told(cluster).startswith("b does not take it: its anti-affinity keeps it away")
+    assert told(cluster, way=Way.RESTART) == ""
+
+
+# ------------------------------------------------------------------ its own traces
+
+
+def test_what_is_assumed_of_this_very_move_takes_no_room_from_it() -> None:
+    few = {"cpu": "900m", "memory": "32Gi", "pods": "110"}
+    tight = changed(1, status={**NODES[1]["status"], "allocatable": few})
+    cluster = snapshot(pod(), nodes=tight, assumed="b")
+    assert told(cluster) == ""
+    # Whoever else is on the way there does.
+    rival = pod("web-0", nodeName="a")
+    assert told(snapshot(pod(), rival, nodes=tight, assumed="b"), uid="uid-web-0") == (
+        "b does not take it: not enough cpu: 500m asked, 400m free"
+    )
+
+
+def test_a_copy_that_is_there_is_no_assumption() -> None:
+    copy = pod("copy", nodeName="b")
+    copy["metadata"]["annotations"] = {
+        names.ORIGINAL_POD: "uid-web-1",
+        names.ORIGINAL_POD_NAME: "web-1",
+    }
+    assert told(snapshot(pod(), copy)) == "a copy is taking its place"
+
+
+def test_its_own_marks_and_records_are_no_reason() -> None:
+    marked = pod(
+        metadata={
+            "labels": {"app": "web", names.MIGRATION_STATUS: "in-progress"},
+            "annotations": {names.MIGRATION_TIME: NOW_TEXT},
+        }
+    )
+    record = {
+        "metadata": {"namespace": "shop", "name": "r-4"},
+        "spec": {"pod": {"name": "web-1", "uid": "uid-web-1"}, "attempt": 4},
+    }
+    before = {
+        **record,
+        "metadata": {"namespace": "shop", "name": "r-3"},
+        "status": {"phase": "Failed", "completionTime": NOW_TEXT},
+    }
+    assert told(snapshot(marked, podmigrations=[record, before], taken_at=NOW)) == ""
+
+
+def test_moves_of_the_same_plan_that_were_made_before_are_no_reason() -> None:
+    moved = {names.MIGRATION_TIME: NOW_TEXT, names.MIGRATED_FROM: "a"}
+    sibling = pod("web-2", nodeName="b", metadata={"annotations": moved})
+    assert told(snapshot(pod(), sibling, replicasets=[replica_set(replicas=2)], taken_at=NOW)) == ""
+
+
+def test_a_sibling_that_was_left_short_is_one() -> None:
+    short = {
+        "metadata": {"namespace": "shop", "name": "r-1"},
+        "spec": {"pod": {"name": "web-0", "uid": "gone"}, "attempt": 1},
+        "status": {
+            "phase": "Failed",
+            "reason": "ReplacementNotReady",
+            "completionTime": NOW_TEXT,
+            "owner": {"uid": "rs-uid"},
+        },
+    }
+    words = told(snapshot(pod(), podmigrations=[short], taken_at=NOW), asked=True)
+    assert words == "its workload's last move left it short: look at pmig r-1"
+
+
+# ------------------------------------------------------------------ as a plan has it
+
+
+@pytest.mark.parametrize("way", list(Way))
+@given(seed=st.integers(0, 2**32))
+@settings(max_examples=30, derandomize=True)
+def test_of_one_node_it_says_what_a_plan_says_of_all(way: Way, seed: int) -> None:
+    """But for room that is kept for pods that wait: none does in these clusters."""
+    found = snapshot_of(random_workloads.cluster(seed))
+    everywhere, memory = Placement(found), Memory()
+    for number in range(len(found.nodes)):
+        alone = Placement(found, memory, only=number)
+        for row in found.rows.tolist():
+            assert alone.why_not(row, number, way) == everywhere.why_not(row, number, way)
+            assert alone.fits(row, number, way) == everywhere.fits(row, number, way)

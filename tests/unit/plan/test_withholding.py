@@ -1,0 +1,216 @@
+"""What a copy has to lack, and what that changes: labels of the selector, and rules that go by the
+hash of a template.
+"""
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from rescheduler.model.moves import Way
+from rescheduler.model.snapshot import Gap, Snapshot
+from tests.unit.plan.movable_scenes import (
+    Object,
+    movable,
+    owned_by,
+    pod,
+    replica_set,
+    row,
+    snapshot,
+    stateful_set,
+    why,
+)
+
+HASH = "pod-template-hash"
+NONE_TO_LACK = "there is no label that a copy could lack: "
+
+
+def service(*, name: str = "web", namespace: str = "shop", **labels: str) -> Object:
+    return {"metadata": {"namespace": namespace, "name": name}, "spec": {"selector": labels}}
+
+
+def budget(selector: Object, *, name: str = "guard") -> Object:
+    return {
+        "metadata": {"namespace": "shop", "name": name},
+        "spec": {"selector": selector},
+        "status": {"disruptionsAllowed": 1},
+    }
+
+
+def selecting(labels: Object, *expressions: Object) -> Object:
+    found = replica_set()
+    found["spec"]["selector"] = {"matchLabels": labels, "matchExpressions": list(expressions)}
+    return found
+
+
+def interrupted(of: Snapshot, name: str = "web-1") -> str:
+    found = movable(of)
+    words = found.why_interrupted(row(of, name))
+    assert (found.way(row(of, name)) is Way.RESTART) == bool(words)
+    return words
+
+
+LABELS = {"app": "web", "tier": "front"}
+POD = pod(metadata={"labels": LABELS})
+
+
+@pytest.mark.parametrize(
+    ("selector", "services", "budgets", "told"),
+    [
+        ({"app": "web"}, [], [], ""),
+        ({"app": "web"}, [service(app="web")], [], "Service web selects by app"),
+        ({"app": "web"}, [service(app="web", namespace="other")], [], ""),
+        ({"app": "web"}, [service(app="other")], [], ""),
+        ({"app": "web"}, [service(tier="front")], [], ""),
+        ({"app": "web"}, [service()], [], ""),
+        (
+            {"app": "web"},
+            [],
+            [budget({"matchLabels": {"app": "web"}})],
+            "PodDisruptionBudget guard selects by app",
+        ),
+        (
+            {"app": "web"},
+            [],
+            [budget({"matchExpressions": [{"key": "app", "operator": "Exists"}]})],
+            "PodDisruptionBudget guard selects by app",
+        ),
+        ({"app": "web"}, [], [budget({})], ""),
+        (LABELS, [service(app="web")], [], ""),
+        (
+            LABELS,
+            [service(app="web")],
+            [budget({"matchLabels": {"tier": "front"}})],
+            "Service web selects by app, PodDisruptionBudget guard selects by tier",
+        ),
+    ],
+)
+def test_a_copy_has_to_lack_a_label_that_nobody_else_goes_by(
+    selector: dict[str, str], services: list[Object], budgets: list[Object], told: str
+) -> None:
+    cluster = snapshot(
+        POD,
+        replicasets=[selecting(selector)],
+        services=services,
+        poddisruptionbudgets=budgets,
+    )
+    assert interrupted(cluster) == (f"{NONE_TO_LACK}{told}" if told else "")
+    assert bool(why(cluster)) == bool(told)
+    assert why(cluster, asked=True) == ()
+
+
+def test_a_set_that_asks_for_no_single_label() -> None:
+    expression = {"key": "app", "operator": "Exists"}
+    cluster = snapshot(POD, replicasets=[selecting({}, expression)])
+    assert interrupted(cluster) == f"{NONE_TO_LACK}its ReplicaSet asks for no single label"
+
+
+@pytest.mark.parametrize("label", [HASH, "rollouts-pod-template-hash"])
+def test_what_a_controller_has_put_there_can_be_lacked(label: str) -> None:
+    hashed = pod(metadata={"labels": {"app": "web", label: "1"}})
+    sets = [selecting({"app": "web", label: "1"})]
+    assert interrupted(snapshot(hashed, replicasets=sets, services=[service(app="web")])) == ""
+
+
+@pytest.mark.parametrize("left_out", [True, False])
+def test_while_services_are_not_known_nothing_is_said(*, left_out: bool) -> None:
+    gap = Gap(source="services", reason="not seen", left_out=left_out)
+    objects: dict[str, Any] = {"replicasets": [selecting({"app": "web"})]}
+    objects["poddisruptionbudgets"] = [budget({"matchLabels": {"app": "web"}})]
+    assert interrupted(snapshot(POD, **objects)) != ""
+    assert interrupted(snapshot(POD, gaps=[gap], **objects)) == ""
+    assert interrupted(snapshot(POD, unseen=["services"], **objects)) == ""
+
+
+# ------------------------------------------------------------------ the hash of a template
+
+
+def spread(**changes: Any) -> list[Object]:  # noqa: ANN401
+    return [
+        {
+            "maxSkew": 1,
+            "topologyKey": "kubernetes.io/hostname",
+            "whenUnsatisfiable": "DoNotSchedule",
+            "labelSelector": {"matchLabels": {"app": "web"}},
+            **changes,
+        }
+    ]
+
+
+def revision(name: str, number: str, **spec: Any) -> Object:  # noqa: ANN401
+    return pod(name, metadata={"labels": {"app": "web", HASH: number}}, **spec)
+
+
+def apart(**changes: Any) -> Object:  # noqa: ANN401
+    term = {
+        "topologyKey": "kubernetes.io/hostname",
+        "labelSelector": {"matchLabels": {"app": "web"}},
+        **changes,
+    }
+    return {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}}
+
+
+BY_HASH: list[tuple[Object, bool]] = [
+    ({"topologySpreadConstraints": spread(matchLabelKeys=[HASH])}, True),
+    ({"topologySpreadConstraints": spread(matchLabelKeys=["app"])}, False),
+    ({"topologySpreadConstraints": spread()}, False),
+    (
+        {
+            "topologySpreadConstraints": spread(
+                matchLabelKeys=[HASH], whenUnsatisfiable="ScheduleAnyway"
+            )
+        },
+        False,
+    ),
+    ({"affinity": apart(matchLabelKeys=[HASH])}, True),
+    ({"affinity": apart(mismatchLabelKeys=[HASH])}, True),
+    ({"affinity": apart()}, False),
+]
+
+
+@pytest.mark.parametrize(("rule", "matters"), BY_HASH)
+def test_a_copy_without_its_hash_is_judged_otherwise_while_other_revisions_are_there(
+    rule: Object, *, matters: bool
+) -> None:
+    told = interrupted(snapshot(revision("web-1", "1", **rule), revision("web-2", "2")))
+    assert bool(told) == matters
+    assert not matters or told.startswith("a copy lacks the hash of its template")
+
+
+@pytest.mark.parametrize(("rule", "_"), BY_HASH)
+def test_with_no_other_revision_there_is_no_difference(rule: Object, *, _: bool) -> None:
+    alone = snapshot(revision("web-1", "1", **rule), revision("web-2", "1", **rule))
+    is_of_others_only = "mismatchLabelKeys" in str(rule)
+    assert bool(interrupted(alone)) == is_of_others_only
+
+
+def test_as_the_server_merges_keys_into_selectors() -> None:
+    merged = {"key": HASH, "operator": "In", "values": ["1"]}
+    selector = {"matchLabels": {"app": "web"}, "matchExpressions": [merged]}
+    rule = spread(matchLabelKeys=[HASH], labelSelector=selector)
+    first = revision("web-1", "1", topologySpreadConstraints=rule)
+    assert interrupted(snapshot(first, revision("web-2", "2")))
+    assert not interrupted(snapshot(first, revision("web-2", "1")))
+
+
+# ------------------------------------------------------------------ a node in the template
+
+
+def test_a_template_that_names_a_node_keeps_its_pods_there() -> None:
+    template = {"spec": {"nodeName": "a"}}
+    for kind, source, made in (
+        ("ReplicaSet", "replicasets", replica_set()),
+        ("StatefulSet", "statefulsets", stateful_set()),
+    ):
+        owner = owned_by(kind) if kind == "StatefulSet" else None
+        found = pod(owner=owner) if owner else pod()
+        objects: dict[str, Any] = {source: [made]}
+        cluster = snapshot(found, **objects)
+        assert why(cluster, asked=True) == ()
+        key = "shop", "web"
+        raw = cluster.objects[source][key]
+        nailed = {**raw, "spec": {**raw["spec"], "template": template}}
+        seen = replace(cluster, objects={**cluster.objects, source: {key: nailed}})
+        assert why(seen, asked=True) == (
+            f"its {kind} puts its pods on a, whatever a scheduler says (nodeName)",
+        )
