@@ -38,6 +38,11 @@ test-full: test ## Run all tests, and those that CI samples in full
 		tests/cluster/test_exact_requests.py tests/cluster/test_quantities.py \
 		tests/cluster/test_fit_oracle.py
 
+.PHONY: crash-matrix
+crash-matrix: controlplane ## Disturb migrations at every write, by crashes, users and faults: all cases, of which CI draws a third
+	CRASH_MATRIX=all USER_MATRIX=all FAULT_MATRIX=all $(BIN)/python -m pytest -n 4 \
+		tests/cluster/test_crash_matrix.py tests/cluster/test_user_wins.py tests/cluster/test_api_faults.py
+
 .PHONY: fit-oracle
 fit-oracle: controlplane ## Hold N=100000 verdicts on what fits where against the real kube-scheduler
 	FIT_VERDICTS=$(N) $(BIN)/python -m pytest tests/cluster/test_fit_oracle.py -s
@@ -52,6 +57,10 @@ check: .venv/installed-dev ## Format, lint, types, layers
 .PHONY: bench
 bench: controlplane ## Print what things cost, each beside its limit, goal or peer
 	$(BIN)/python -m bench
+
+.PHONY: compare
+compare: controlplane ## Empty and balance nodes beside kubectl drain and descheduler, and print who noticed
+	$(BIN)/python -m bench.compare
 
 .PHONY: cluster-up
 cluster-up: .venv/installed-dev ## Start a control plane with NODES=50 simulated nodes and print its KUBECONFIG

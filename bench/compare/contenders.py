@@ -1,0 +1,185 @@
+"""Who is let loose: `kubectl drain`, descheduler, and ours, each as its users run it.
+
+A contender gets ready first, which is not timed, and yields what starts it. That returns when the
+contender has said its last word, in so far as it has one.
+"""
+
+import asyncio
+import contextlib
+import json
+import os
+import sys
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from pathlib import Path
+from typing import Any, Self
+
+import yaml
+
+from bench.compare.stages import Stage
+from testbed import build
+
+Start = Callable[[], Awaitable[None]]
+Contender = Callable[[Stage, float], AbstractAsyncContextManager[Start]]
+"""Takes the seconds that it has."""
+
+_MAINTENANCE = "scheduler.alpha.kubernetes.io/maintenance"
+_LOOK_AGAIN_SECONDS = 0.05
+_SYNC_SECONDS = 60.0
+_STOP_SECONDS = 30.0
+_IDLE_SECONDS = 2.0
+"""Nodes are labelled at any time, not in the moment in which a pass has ended."""
+_LAST_WORDS = 500
+
+# As its documentation shows it, and as finely as it can be set.
+_DOCUMENTED: dict[str, Any] = {
+    "thresholds": {"cpu": 20, "memory": 20, "pods": 20},
+    "targetThresholds": {"cpu": 50, "memory": 50, "pods": 50},
+}
+_FINE: dict[str, Any] = {
+    "useDeviationThresholds": True,
+    "thresholds": {"cpu": 5},
+    "targetThresholds": {"cpu": 5},
+}
+
+# As fast as it can: what a surge has to wait for is each pod's own start, not the others'.
+_SET_FREE: dict[str, Any] = {
+    "maxReschedulePods": 0,
+    "inFlight": {"perNode": 0, "perNamespace": 0, "perWorkload": 100},
+    "migration": {"workers": 100},
+}
+
+
+@asynccontextmanager
+async def kubectl_drain(stage: Stage, seconds: float) -> AsyncIterator[Start]:
+    what = ["--ignore-daemonsets", "--delete-emptydir-data", f"--timeout={seconds:.0f}s"]
+    login = f"--kubeconfig={stage.world.instance.admin_kubeconfig}"
+    command = [str(build.programs() / "kubectl"), login, "drain", stage.source, *what]
+    async with _Command(stage, *command) as kubectl:
+        yield kubectl.run
+
+
+def descheduler(stage: Stage, seconds: float) -> AbstractAsyncContextManager[Start]:
+    del seconds
+    return _descheduler(stage, _DOCUMENTED)
+
+
+def fine_descheduler(stage: Stage, seconds: float) -> AbstractAsyncContextManager[Start]:
+    del seconds
+    return _descheduler(stage, _FINE)
+
+
+@asynccontextmanager
+async def _descheduler(stage: Stage, thresholds: dict[str, Any]) -> AsyncIterator[Start]:
+    """It looks once, evicts what it finds misplaced, and ends."""
+    program = await asyncio.to_thread(build.programs, "descheduler")
+    world = stage.world
+    policy = world.folder / "policy.yaml"
+    policy.write_text(yaml.safe_dump(_policy(thresholds)))
+    files = [f"--kubeconfig={world.instance.admin_kubeconfig}", f"--policy-config-file={policy}"]
+    server = ["--secure-port=0", f"--cert-dir={world.folder}"]
+    async with _Command(stage, str(program / "descheduler"), *files, *server) as peer:
+        yield peer.run
+
+
+def _policy(thresholds: dict[str, Any]) -> dict[str, Any]:
+    profile = {
+        "name": "balance",
+        "pluginConfig": [
+            {"name": "DefaultEvictor", "args": {"nodeFit": True}},
+            {"name": "LowNodeUtilization", "args": thresholds},
+        ],
+        "plugins": {"balance": {"enabled": ["LowNodeUtilization"]}},
+    }
+    return {
+        "apiVersion": "descheduler/v1alpha2",
+        "kind": "DeschedulerPolicy",
+        "profiles": [profile],
+    }
+
+
+@asynccontextmanager
+async def ours_by_label(stage: Stage, seconds: float) -> AsyncIterator[Start]:
+    """The controller runs, and then the node is labelled."""
+    del seconds
+    world = stage.world
+    config = world.configuration(enabledStrategies=["NodeMaintenance"], **_SET_FREE)
+
+    async def label() -> None:
+        change = {"metadata": {"labels": {_MAINTENANCE: "true"}}}
+        await world.api.patch("Node", None, stage.source, change)
+
+    async with _Command(stage, *_ours(stage, "run", "--config", str(config))) as controller:
+        await controller.start()
+        await controller.said("cycle")
+        await asyncio.sleep(_IDLE_SECONDS)
+        yield label
+
+
+@asynccontextmanager
+async def ours_once(stage: Stage, seconds: float) -> AsyncIterator[Start]:
+    """One pass, as the peer makes one."""
+    del seconds
+    config = stage.world.configuration(
+        enabledStrategies=["LoadBalancing"], imbalanceThreshold=1, **_SET_FREE
+    )
+    command = _ours(stage, "run", "--once", "--config", str(config))
+    async with _Command(stage, *command) as ours:
+        yield ours.run
+
+
+def _ours(stage: Stage, *arguments: str) -> list[str]:
+    login = ("--kubeconfig", str(stage.world.kubeconfig()))
+    return [sys.executable, "-m", "rescheduler", *arguments, *login, "--log-format", "json"]
+
+
+class _Command:
+    """A program, its output in a file so that it never waits for a reader."""
+
+    def __init__(self, stage: Stage, *command: str) -> None:
+        self._command = command
+        self._log = stage.world.folder / f"{Path(command[0]).name}.log"
+        self._process: asyncio.subprocess.Process | None = None
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        if self._process is None or self._process.returncode is not None:
+            return
+        with contextlib.suppress(ProcessLookupError):
+            self._process.terminate()
+        try:
+            await asyncio.wait_for(self._process.wait(), _STOP_SECONDS)
+        except TimeoutError:
+            self._process.kill()
+            await self._process.wait()
+
+    async def start(self) -> None:
+        with self._log.open("wb") as log:
+            self._process = await asyncio.create_subprocess_exec(
+                *self._command,
+                stdout=log,
+                stderr=log,
+                # Nothing of the developer's own cluster or shell may leak in.
+                env={"PATH": os.environ["PATH"], "HOME": str(self._log.parent)},
+            )
+
+    async def run(self) -> None:
+        await self.start()
+        if self._process is not None and (code := await self._process.wait()):
+            last = self._log.read_text(errors="replace")[-_LAST_WORDS:].strip()
+            print(f"  it ended with {code}: {last}", file=sys.stderr, flush=True)
+
+    async def said(self, event: str) -> None:
+        """Waits until its log, one object per line, has this event."""
+        async with asyncio.timeout(_SYNC_SECONDS):
+            while event not in self._events():
+                if self._process is not None and self._process.returncode is not None:
+                    raise RuntimeError(f"it ended early:\n{self._log.read_text()}")
+                await asyncio.sleep(_LOOK_AGAIN_SECONDS)
+
+    def _events(self) -> list[str]:
+        lines = self._log.read_text().splitlines(keepends=True)
+        whole = [line for line in lines if line.startswith("{") and line.endswith("\n")]
+        return [json.loads(line)["event"] for line in whole]

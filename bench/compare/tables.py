@@ -1,0 +1,78 @@
+"""Prints the figures of all contenders as one table."""
+
+import os
+from collections.abc import Iterator, Sequence
+
+from rich.console import Console
+from rich.table import Table
+
+from bench.compare.running import Result
+from bench.compare.stages import START_UP
+from testbed import build
+
+SPREAD_GOAL = 10
+"""Percentage points."""
+
+_COLUMNS = (
+    "moved",
+    "workloads\never below",
+    "pod-seconds\nmissing",
+    "seconds",
+    "user objects\nchanged",
+    "spread\nbefore, after",
+)
+
+
+def show(results: Sequence[Result], console: Console) -> None:
+    table = Table(box=None, padding=(0, 1))
+    table.add_column("", no_wrap=True)
+    for name in _COLUMNS:
+        table.add_column(name, justify="right")
+    scenario = None
+    for result in results:
+        if result.scenario is not scenario:
+            scenario = result.scenario
+            table.add_section()
+            table.add_row(f"({scenario.letter}) {scenario.title}:")
+        table.add_row(f"  {result.contender}", *_figures(result))
+    console.print(_conditions())
+    console.print(table)
+    for line in _goals(results):
+        console.print(line)
+
+
+def _conditions() -> str:
+    control_plane, peer = build.read_pins(), build.read_pins("descheduler")
+    programs = f"Kubernetes and kubectl {control_plane.version}, descheduler {peer.version}"
+    return f"{programs}, {os.cpu_count()} cores; a pod takes {START_UP} to start\n"
+
+
+def _figures(result: Result) -> tuple[str, ...]:
+    of_pods = "" if result.scenario.ends_with_the_command else f" of {result.pods}"
+    seconds = f"{result.seconds:.1f}"
+    return (
+        f"{result.moved}{of_pods}",
+        f"{result.ever_below} of {result.workloads}",
+        f"{result.pod_seconds_missing:.1f}",
+        seconds if result.is_done else f"{seconds}, gave up",
+        str(result.objects_changed),
+        f"{result.spread_before:.0f}, {result.spread_after:.0f}",
+    )
+
+
+def _goals(results: Sequence[Result]) -> Iterator[str]:
+    """What ours set out to do, scenario by scenario."""
+    found = {(each.scenario.letter, each.contender): each for each in results}
+    for (letter, contender), ours in found.items():
+        if contender != "ours":
+            continue
+        goals = {"no workload below its replicas": not ours.ever_below}
+        if ours.scenario.ends_with_the_command:
+            goals[f"spread at most {SPREAD_GOAL}"] = ours.spread_after <= SPREAD_GOAL
+        else:
+            goals["all pods moved"] = ours.moved == ours.pods
+        peer = found.get((letter, "kubectl drain"))
+        if peer and peer.is_done:
+            goals["in no more time than kubectl drain"] = ours.seconds <= peer.seconds
+        told = ", ".join(f"{goal}: {'yes' if met else 'NO'}" for goal, met in goals.items())
+        yield f"({letter}) {told}"

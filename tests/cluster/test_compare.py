@@ -1,0 +1,50 @@
+"""`make compare` in small: its judge sees what eviction does, and that ours does not."""
+
+import io
+
+from rich.console import Console
+
+from bench.compare.running import Result, run
+from bench.compare.tables import show
+
+WORKLOADS = 4
+
+
+async def results_of(only: str) -> list[Result]:
+    return await run(only, WORKLOADS, say=print)
+
+
+async def test_emptying_a_node_beside_kubectl_drain() -> None:
+    drained, ours = await results_of("a")
+    assert (drained.moved, drained.pods, drained.is_done) == (7, 7, True)
+    assert drained.ever_below == WORKLOADS
+    # Each pod of the node is missing while its successor starts, which takes it three seconds.
+    assert drained.pod_seconds_missing > 7 * 2
+    assert (ours.moved, ours.pods, ours.is_done) == (7, 7, True)
+    assert (ours.ever_below, ours.pod_seconds_missing) == (0, 0)
+    assert drained.objects_changed == ours.objects_changed == 0
+    printed = printed_table([drained, ours])
+    assert "kubectl drain" in printed
+    assert "7 of 7" in printed
+    assert "all pods moved: yes" in printed
+
+
+async def test_emptying_a_node_where_budgets_allow_no_disruption() -> None:
+    [ours] = await results_of("b/ours")
+    assert (ours.moved, ours.pods, ours.is_done) == (6, 6, True)
+    assert (ours.ever_below, ours.objects_changed) == (0, 0)
+
+
+async def test_balancing() -> None:
+    """Without descheduler, which tests do not build."""
+    [ours] = await results_of("c/ours")
+    assert ours.moved > 0
+    assert ours.spread_after < ours.spread_before
+    assert (ours.ever_below, ours.objects_changed) == (0, 0)
+
+
+def printed_table(results: list[Result]) -> str:
+    console = Console(file=io.StringIO(), highlight=False, width=120)
+    show(results, console)
+    assert isinstance(console.file, io.StringIO)
+    return console.file.getvalue()
