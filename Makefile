@@ -33,13 +33,13 @@ test-cluster: controlplane ## Run the tests on a real control plane
 	$(BIN)/python -m pytest tests/cluster -n 4 --durations=5
 
 .PHONY: test-full
-test-full: test ## Run all tests, and those that CI samples in full
-	EXACT_REQUESTS_PODS=12000 QUANTITIES=1000000 FIT_VERDICTS=10000 $(BIN)/python -m pytest \
+test-full: test crash-matrix ## Run all tests, and those that CI samples in full
+	MANY_MIGRATIONS=200 EXACT_REQUESTS_PODS=12000 QUANTITIES=1000000 FIT_VERDICTS=10000 $(BIN)/python -m pytest \
 		tests/cluster/test_exact_requests.py tests/cluster/test_quantities.py \
-		tests/cluster/test_fit_oracle.py
+		tests/cluster/test_fit_oracle.py tests/cluster/test_many_at_once.py
 
 .PHONY: crash-matrix
-crash-matrix: controlplane ## Disturb migrations at every write, by crashes, users and faults: all cases, of which CI draws a third
+crash-matrix: controlplane ## Disturb migrations at every write, by crashes, users and faults: all cases, of which CI draws some
 	CRASH_MATRIX=all USER_MATRIX=all FAULT_MATRIX=all $(BIN)/python -m pytest -n 4 \
 		tests/cluster/test_crash_matrix.py tests/cluster/test_user_wins.py tests/cluster/test_api_faults.py
 

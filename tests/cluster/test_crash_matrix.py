@@ -5,8 +5,6 @@ nothing of ours is left over.
 All cases are many: CI runs a third of them, drawn anew each time; `make crash-matrix` runs all.
 """
 
-import os
-import random
 import signal
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
@@ -20,6 +18,7 @@ from testbed.builders import budget, deployment, pod, service, workload
 from testbed.faultproxy import drop_reply, kill, nth_write
 from testbed.world import World
 from tests.cluster.asking import ask
+from tests.cluster.drawing import drawn
 from tests.cluster.judging import assert_nobody_noticed, assert_nothing_of_ours_is_left
 
 When = Literal["before", "after", "reply lost"]
@@ -130,15 +129,6 @@ CASES = [
 ]
 
 
-def _chosen() -> list[Any]:
-    """All of them, or a third: the same in every worker of a run, and told in the ids that ran."""
-    if os.environ.get("CRASH_MATRIX") == "all":
-        return CASES
-    seed = os.environ.get("CRASH_SEED") or os.environ.get("PYTEST_XDIST_TESTRUNUID", "one")
-    lots = random.Random(seed)  # noqa: S311 - draws tests
-    return [CASES[number] for number in sorted(lots.sample(range(len(CASES)), len(CASES) // 3))]
-
-
 @pytest.mark.parametrize("name", WAYS)
 async def test_it_takes_these_writes(world: World, name: str) -> None:
     """The matrix disturbs each of them, so the list must be true."""
@@ -155,7 +145,7 @@ async def test_it_takes_these_writes(world: World, name: str) -> None:
     await _assert_it_ended_well(world, way, audit)
 
 
-@pytest.mark.parametrize(("name", "number", "when"), _chosen())
+@pytest.mark.parametrize(("name", "number", "when"), drawn(CASES, matrix="CRASH"))
 async def test_disturbed_at_a_write_it_ends_all_the_same(
     world: World, name: str, number: int, when: When
 ) -> None:

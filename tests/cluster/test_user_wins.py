@@ -126,7 +126,7 @@ def _cases() -> list[Any]:
     ]
 
 
-@pytest.mark.parametrize(("name", "does", "number"), drawn(_cases(), matrix="USER"))
+@pytest.mark.parametrize(("name", "does", "number"), drawn(_cases(), matrix="USER", share=1 / 8))
 async def test_the_user_wins(world: World, name: str, does: str, number: int) -> None:
     await _meanwhile(world, WAYS[name], does, number)
 
