@@ -32,6 +32,8 @@ from rescheduler.wire import POD_MIGRATIONS
 Say = Callable[[str], None]
 
 STRATEGY: Final = "NodeMaintenance"
+_SEEING_SECONDS: Final = 10.0
+_LOOK_SOON_SECONDS: Final = 0.05
 
 _DECIDING_SECONDS: Final = 10.0
 _CATCHING_UP_SECONDS: Final = 10.0
@@ -118,6 +120,7 @@ class Drain:
             ) as migrator:
                 await migrator.synced()
                 await self._cordon(kube)
+                await self._see_cordon(observer)
                 await to_an_end(
                     self._empty(observer, migrator),
                     migrator,
@@ -159,6 +162,16 @@ class Drain:
         changed = await cordoning.apply(kube, self._node, cordoning.to_drain)
         self.progress.is_cordoned = True
         self._say(f"node/{self._node} {'cordoned' if changed else 'already cordoned'}")
+
+    async def _see_cordon(self, observer: Observer) -> None:
+        """A move away from a node that takes pods again is not begun: so it has to be seen."""
+        end = self._clock.monotonic() + _SEEING_SECONDS
+        while self._clock.monotonic() < end:
+            snapshot = observer.snapshot()
+            number = snapshot.node_numbers.get(self._node)
+            if number is None or snapshot.nodes[number].unschedulable:
+                return
+            await self._clock.sleep(_LOOK_SOON_SECONDS)
 
     # ------------------------------------------------------------------ its pods
 

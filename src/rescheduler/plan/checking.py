@@ -6,6 +6,7 @@ that takes a few milliseconds where a plan takes hundreds.
 
 from collections.abc import Iterable
 from dataclasses import replace
+from typing import Final
 
 import numpy as np
 
@@ -14,8 +15,10 @@ from rescheduler.model import names
 from rescheduler.model.columns import NONE, Flag
 from rescheduler.model.moves import Move, Way
 from rescheduler.model.snapshot import Snapshot
-from rescheduler.plan.fitting import Memory, Placement
+from rescheduler.plan.fitting import Memory, Placement, is_in_maintenance
 from rescheduler.plan.movable import Movable
+
+_MAINTENANCE: Final = "NodeMaintenance"
 
 
 def why_not_there(
@@ -46,6 +49,9 @@ def _reasons(
     yield from movable.why_it_stays(row, asked=move.asked, begun=True)
     if move.way is Way.SURGE and (why := movable.why_interrupted(row)):
         yield f"it would have to be interrupted by now: {why}"
+    source = snapshot.nodes[snapshot.node_numbers[move.source]]
+    if move.strategy == _MAINTENANCE and not (is_in_maintenance(source) or source.unschedulable):
+        yield f"{move.source} is not to be emptied any more"
     for end, node in (("source", move.source), ("target", move.target)):
         labels = snapshot.nodes[snapshot.node_numbers[node]].labels
         if not configuration.scope.node_selector.matches(labels):
