@@ -316,7 +316,10 @@ OF_STEERING = {
         **_OF_WORKLOADS,
         "second-budget": replace(_OF_WORKLOADS["second-budget"], stops=False),
         "forbidding-budget": Action(
-            act=add_forbidding_budget, changes=("PodDisruptionBudget",), reasons=_REFUSED
+            act=add_forbidding_budget,
+            changes=("PodDisruptionBudget",),
+            # The second one beside our temporary budget.
+            reasons=_REFUSED | {"SeveralBudgets"},
         ),
     }.items()
 }

@@ -17,7 +17,7 @@ import structlog
 from rescheduler.clock import Clock
 from rescheduler.config import ALLOWED, WHEN_ASKED, Configuration
 from rescheduler.kube import KubeApi, errors
-from rescheduler.migrate import retention
+from rescheduler.migrate import retention, retrying
 from rescheduler.migrate.admission import Workload, admitted, group_of
 from rescheduler.migrate.context import Context
 from rescheduler.migrate.deciding import records
@@ -35,6 +35,7 @@ from rescheduler.model.objects import Object
 from rescheduler.wire import POD_MIGRATIONS, PODS, REPLICA_SETS, STATEFUL_SETS, Resource
 
 _TIDY_SECONDS: Final = 60.0
+_TRY_AGAIN_SECONDS: Final = 2.0
 _INCOMPLETE_SECONDS: Final = 30.0
 """After which no further members of a group are waited for."""
 # News comes in bursts; one round for all of a burst.
@@ -225,6 +226,7 @@ class Migrator:
         tasks = [asyncio.create_task(self._store.run(), name="follow records")]
         if self._carry_out:
             tasks.append(asyncio.create_task(self._tidy_up(), name="tidy records up"))
+            tasks.append(asyncio.create_task(self._try_again(), name="try failed ones again"))
         try:
             await self._store.synced()
             while True:
@@ -390,8 +392,10 @@ class Migrator:
         else:
             self._errors.pop(key, None)
         failed_before = self._breaker.failures
+        was_paused = self._breaker.pause_left(self._clock.monotonic()) > 0
         self._breaker.learn(outcome, self._clock.monotonic())
-        if self._breaker.is_on_trial and self._breaker.failures > failed_before:
+        has_failed = self._breaker.failures > failed_before
+        if self._breaker.is_on_trial and has_failed and not was_paused:
             self._log.error(
                 "too many migrations failed in a row: none begins for a while",
                 failures=self._breaker.failures,
@@ -434,6 +438,22 @@ class Migrator:
                 if self._configuration.scope.covers(record["metadata"]["namespace"]):
                     await self._delete(record)
             await self._clock.sleep(_TIDY_SECONDS)
+
+    async def _try_again(self) -> None:
+        await self._store.synced()
+        while True:
+            found = [
+                each
+                for each in self._store.all()
+                if self._configuration.scope.covers(each["metadata"]["namespace"])
+            ]
+            for record in retrying.due(found, self._settings.retry, self._clock.now()):
+                if self._is_stopping:
+                    return
+                with suppress(errors.KubeError):  # tried again below
+                    self._store.learn(await self._create(records.again(record)))
+            jitter = self._context.jitter.uniform(1.0, 1.5)
+            await self._clock.sleep(_TRY_AGAIN_SECONDS * jitter)
 
     async def _delete(self, record: Object) -> None:
         metadata = record["metadata"]

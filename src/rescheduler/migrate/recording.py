@@ -9,6 +9,7 @@ from rescheduler.kube import errors
 from rescheduler.migrate.context import Context
 from rescheduler.migrate.deciding import records
 from rescheduler.migrate.deciding.records import Standing
+from rescheduler.migrate.deciding.stages import Phase
 from rescheduler.model.objects import Object
 from rescheduler.wire import POD_MIGRATIONS
 
@@ -52,6 +53,14 @@ class Recorder:
     async def _patch_status(self, standing: Standing) -> None:
         status = records.status_of(self.record, standing, self._clock.now())
         await self._patch({"status": status}, "status")
+
+    async def tell(self, message: str) -> None:
+        """What is waited for, where that lasts and is not what the record says."""
+        if self.is_gone or self.standing.phase is Phase.PENDING or message == self.standing.message:
+            return
+        standing = replace(self.standing, message=message)
+        await self._compare_and_set(standing)
+        self.standing = standing
 
     async def label(self, labels: dict[str, str | None]) -> None:
         if self.is_gone:

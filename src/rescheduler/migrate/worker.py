@@ -118,6 +118,9 @@ class Worker:
                 if pause is None:
                     message = f"left as it is: {problem}"
                     return Outcome(moved=False, reason=Reason.NOT_FINISHED, message=message)
+                if pause > ASK_AGAIN_SECONDS and isinstance(problem, errors.BudgetRefused):
+                    with suppress(errors.KubeError, Gone):
+                        await self._recorder.tell(f"a budget refuses for now: {problem}")
                 await self._clock.sleep(pause)
 
     # ------------------------------------------------------------------ one step

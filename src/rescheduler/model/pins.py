@@ -5,9 +5,12 @@ none. It stays in the moved pod for life, so whoever reads such a pod takes it o
 """
 
 import copy
+import re
 from collections.abc import Mapping
 from typing import Any
 
+_COPY = re.compile(r"(?P<owner>.+)-[0-9a-f]{10}")
+_STANDALONE_COPY = re.compile(r"rescheduled-.+-\d{8}t\d{6}z")
 _REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
 _FIELD = "metadata.name"
 
@@ -31,7 +34,7 @@ def add(spec: Mapping[str, Any], node: str) -> dict[str, Any]:
 
 
 def remove(spec: Mapping[str, Any]) -> dict[str, Any]:
-    """The specification as it was before `add`. Only for pods that carry our migration labels."""
+    """The specification as it was before `add`. Only for pods that we have made."""
     free = copy.deepcopy(dict(spec))
     node_affinity = ((free.get("affinity") or {}).get("nodeAffinity")) or {}
     required = node_affinity.get(_REQUIRED)
@@ -62,6 +65,19 @@ def target(spec: Mapping[str, Any]) -> str | None:
         if fields and fields[-1].get("key") == _FIELD:
             return str(fields[-1]["values"][0])
     return None
+
+
+def is_name_of_copy(pod: str, owner: str) -> bool:
+    """Whether a pod of this owner, or of nobody, has a name that only our copies have: it is pinned
+    for life, and known as ours even when somebody has taken its history off.
+    """
+    if not owner:
+        return pod.startswith("rescheduled-") and _STANDALONE_COPY.fullmatch(pod) is not None
+    # A ReplicaSet itself ends the names of its pods with five characters.
+    if pod[-11:-10] != "-":
+        return False
+    named = _COPY.fullmatch(pod)
+    return named is not None and owner.startswith(named["owner"])
 
 
 def _pin(node: str) -> dict[str, Any]:

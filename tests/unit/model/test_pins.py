@@ -121,3 +121,21 @@ def test_no_term_of_a_pinned_specification_allows_another_node(spec: dict[str, A
     pinned = pins.add(spec, "node-b")
     for term in _terms(pinned):
         assert PIN in (term.get("matchFields") or []) or not any(term.values())
+
+
+@pytest.mark.parametrize(
+    ("pod", "owner", "ours"),
+    [
+        ("web-7c9f4-0a1b2c3d4e", "web-7c9f4", True),
+        ("web-7c9f4-x7k2p", "web-7c9f4", False),
+        ("web-7c9f4-0a1b2c3d4e", "db-7c9f4", False),
+        ("a" * 52 + "-0a1b2c3d4e", "a" * 60, True),
+        ("rescheduled-cache-20261115t103045z", "", True),
+        ("rescheduled-cache", "", False),
+        ("web-0a1b2c3d4e", "", False),
+    ],
+)
+def test_a_copy_is_known_by_its_name_when_its_history_was_taken_off(
+    pod: str, owner: str, *, ours: bool
+) -> None:
+    assert pins.is_name_of_copy(pod, owner) is ours

@@ -95,9 +95,10 @@ def _spec_of(original: Object) -> dict[str, Any]:
     kept = {key: value for key, value in original["spec"].items() if key not in _FILLED_IN}
     spec = copy.deepcopy(kept)
     # The pin of an earlier move; not one that the user had set.
-    if names.ORIGINAL_POD in annotations(original) and (
-        pins.target(spec) == original["spec"].get("nodeName")
-    ):
+    is_copy = names.ORIGINAL_POD in annotations(original) or pins.is_name_of_copy(
+        original["metadata"]["name"], ""
+    )
+    if is_copy and pins.target(spec) == original["spec"].get("nodeName"):
         spec = pins.remove(spec)
     _take_out_token(spec)
     _take_out_tolerations(spec)

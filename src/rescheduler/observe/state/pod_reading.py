@@ -11,7 +11,7 @@ from typing import Any, Final, NamedTuple, TypeVar
 import msgspec
 
 from rescheduler import wire
-from rescheduler.model import names, resources
+from rescheduler.model import names, pins, resources
 from rescheduler.model.columns import PHASES, Flag
 from rescheduler.model.objects import Object
 from rescheduler.observe.state import canonical
@@ -124,7 +124,7 @@ class PodReader:
         pinned = ""
         if owner is not None and owner[0] == "DaemonSet":
             canonical.take_out_daemon_pin(spec)
-        elif annotations is not None and names.ORIGINAL_POD in annotations:
+        elif _is_copy(name, owner, annotations):
             pinned = canonical.take_out_our_pin(spec)
         spec_json, claims = self._read_spec(name, spec)
         flags, resizing = _conditions(status.conditions)
@@ -234,6 +234,12 @@ def _owner(references: Any) -> OwnerKey | None:  # noqa: ANN401
         if each.controller:
             return each.kind, each.name, each.uid
     return None
+
+
+def _is_copy(name: str, owner: OwnerKey | None, annotations: Mapping[str, str] | None) -> bool:
+    if annotations is not None and names.ORIGINAL_POD in annotations:
+        return True
+    return pins.is_name_of_copy(name, owner[1] if owner is not None else "")
 
 
 def _conditions(conditions: Any) -> tuple[int, bytes]:  # noqa: ANN401

@@ -1,0 +1,35 @@
+"""Which failed migrations are asked for once more by ourselves. Pure.
+
+What a strategy wanted, a strategy plans again, maybe elsewhere; this is about what a person asked
+for, who said where to.
+"""
+
+from collections.abc import Iterable
+from datetime import datetime
+
+from rescheduler.config import STRATEGIES, Retry
+from rescheduler.migrate.deciding import records
+from rescheduler.migrate.deciding.stages import Phase
+from rescheduler.model import reasons
+from rescheduler.model.objects import Object
+
+
+def due(found: Iterable[Object], settings: Retry, now: datetime) -> list[Object]:
+    """The last attempts for their pods that failed for long enough, and not too often. Who gave way
+    to a user does not come back by itself.
+    """
+    latest: dict[str, Object] = {}
+    for record in sorted(found, key=records.attempt_of):
+        latest[record["spec"]["pod"]["uid"]] = record
+    return [each for each in latest.values() if _is_due(each, settings, now)]
+
+
+def _is_due(record: Object, settings: Retry, now: datetime) -> bool:
+    standing, attempt = records.standing_of(record), records.attempt_of(record)
+    if standing.phase is not Phase.FAILED or standing.ended_at is None:
+        return False
+    is_planned = record["spec"].get("strategy") in STRATEGIES
+    if is_planned or record["spec"].get("group") or standing.reason in reasons.GAVE_WAY:
+        return False
+    pause = settings.back_off_seconds * 2 ** (attempt - 1)
+    return attempt < settings.attempts and (now - standing.ended_at).total_seconds() >= pause
