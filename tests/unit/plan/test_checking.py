@@ -78,7 +78,7 @@ def test_a_target_that_is_not_right_any_more() -> None:
 
 def test_a_node_that_is_not_to_be_emptied_any_more() -> None:
     """Its label is gone, and the cordon with it; `drain` has no label, but a cordon."""
-    ended = {"strategy": "NodeMaintenance", "asked": True}
+    ended: dict[str, Any] = {"strategy": "NodeMaintenance", "asked": True}
     assert told(snapshot(pod()), **ended) == "a is not to be emptied any more"
     cordoned = snapshot(pod(), nodes=changed(0, spec={"unschedulable": True}))
     assert told(cordoned, **ended) == ""
