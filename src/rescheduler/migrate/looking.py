@@ -119,10 +119,9 @@ class Lookout:
 
     def _records(self) -> tuple[Object, ...]:
         """Ours as we wrote it, which the watch may not have told yet."""
-        own = () if self._recorder.is_gone else (self._recorder.record,)
         others = self._context.records_of(self.intent.namespace)
-        name = self.intent.record
-        return (*own, *(each for each in others if each["metadata"]["name"] != name))
+        own, name = self._recorder.known, self.intent.record
+        return (own, *(each for each in others if each["metadata"]["name"] != name))
 
 
 def _followed(view: View) -> list[Object]:

@@ -10,6 +10,7 @@ from rescheduler.migrate.context import Context
 from rescheduler.migrate.deciding import records
 from rescheduler.migrate.deciding.records import Standing
 from rescheduler.migrate.deciding.stages import Phase
+from rescheduler.model import names, objects
 from rescheduler.model.objects import Object
 from rescheduler.wire import POD_MIGRATIONS
 
@@ -29,6 +30,18 @@ class Recorder:
         self.standing = records.standing_of(record)
         self.is_gone = False
         """Somebody deleted it: nothing is written down any more."""
+
+    @property
+    def known(self) -> Object:
+        """The record as it is or, once somebody has deleted it, as it would be: what was done and
+        written down is done, and decides what is to be done. Nobody is steered by it any more.
+        """
+        if not self.is_gone:
+            return self.record
+        metadata = self.record["metadata"]
+        labels = {k: v for k, v in objects.labels(self.record).items() if k != names.STEERING}
+        status = records.status_of(self.record, self.standing, self._clock.now())
+        return {**self.record, "metadata": {**metadata, "labels": labels}, "status": status}
 
     async def write(self, standing: Standing) -> None:
         """Does nothing when the record says so already, or is not there any more."""
