@@ -387,7 +387,8 @@ class Migrator:
         else:
             self._store.learn(worker.record)
         if outcome.reason is Reason.NOT_FINISHED:
-            self._errors[key] += 1
+            # It has been patient for minutes already.
+            self._errors[key] = len(_AGAIN_SECONDS)
             self._rest(key, self._errors[key])
         else:
             self._errors.pop(key, None)

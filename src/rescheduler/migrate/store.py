@@ -65,11 +65,22 @@ class Store:
 
     def learn(self, record: Object) -> None:
         """What we wrote ourselves, before the watch tells it."""
+        if not self._is_readable(record):
+            return
         known = self._records.get(key_of(record))
         is_same = known is not None and known["metadata"]["uid"] == record["metadata"]["uid"]
         if not is_same or known is None or version_of(record) >= version_of(known):
             self._records[key_of(record)] = record
             self._tell()
+
+    def _is_readable(self, record: Object) -> bool:
+        """Of another version, or written by hand: not to be carried out, nor stumbled over."""
+        try:
+            records.standing_of(record)
+            return bool(record["spec"]["pod"]["uid"] and record["spec"]["target"])
+        except (AttributeError, KeyError, TypeError, ValueError) as problem:
+            self._warn(f"leaves PodMigration {'/'.join(key_of(record))} alone: {problem!r}")
+            return False
 
     def forget(self, record: Object) -> None:
         """It was deleted, before the watch tells it."""
@@ -111,7 +122,9 @@ class Store:
     async def _follow(self) -> None:
         before_it = {key: version_of(each) for key, each in self._records.items()}
         listing = await self._kube.listing(POD_MIGRATIONS)
-        listed: dict[Key, Object] = {key_of(each): each for each in listing.items}
+        listed: dict[Key, Object] = {
+            key_of(each): each for each in listing.items if self._is_readable(each)
+        }
         for key, known in self._records.items():
             # Written while the list was on its way, which may show less.
             is_news = before_it.get(key) != version_of(known)

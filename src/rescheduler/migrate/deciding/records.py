@@ -224,7 +224,7 @@ def standing_of(record: Object) -> Standing:
         message=status.get("message") or "",
         started_at=_time(status.get("startTime")),
         ended_at=_time(status.get("completionTime")),
-        owner=Owner(owner["apiVersion"], owner["kind"], owner["name"], owner["uid"])
+        owner=Owner(*(owner.get(key) or "" for key in ("apiVersion", "kind", "name", "uid")))
         if owner
         else None,
         old_node=(status.get("oldPod") or {}).get("node") or "",
