@@ -299,10 +299,13 @@ def _tell_stop() -> None:
 def _of_unfinished(count: int, figures: Figures) -> Report:
     counted = f"{count} unfinished {'migration' if count == 1 else 'migrations'}"
     ended = f"{figures.completed} moved, {figures.failed} not"
+    left = count - figures.completed - figures.failed
+    if left > 0:
+        ended += f", {left} left to the next run (NotFinished)"
     reasons = ", ".join(f"{times} {reason}" for reason, times in sorted(figures.reasons.items()))
     return Report(
         moved=figures.completed,
-        failed=figures.failed,
+        failed=figures.failed + max(left, 0),
         summary=f"went on with {counted}: {ended}{f' ({reasons})' if reasons else ''}",
     )
 

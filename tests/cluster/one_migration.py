@@ -33,7 +33,7 @@ PATIENT: Mapping[str, Any] = {
     "enabledStrategies": [],
     "migration": dict.fromkeys(("readyTimeout", "budgetTimeout", "steerTimeout"), "60s"),
 }
-MANY = 60
+MANY = 120
 """More requests of one kind than any of these migrations needs: so many are a loop without end."""
 _REPLICAS = 2
 

@@ -136,7 +136,8 @@ async def test_what_always_fails_is_given_up(
     async with migration(world, way) as scene:
         async with world.faults() as proxy:
             struck = proxy.on(way.requests[request_], LASTING[fault]())
-            run = await world.run(**SETTINGS)
+            process = await world.start(**SETTINGS)
+            run = await process.finish(within=150)
             assert struck.fired < MANY, story(run)
         await world.run(**SETTINGS)
         await assert_it_ended(scene, run, proxy)

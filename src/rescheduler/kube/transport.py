@@ -32,7 +32,7 @@ _PASSING = (
 
 T = TypeVar("T")
 
-_decode = msgspec.json.Decoder(dict[str, Any]).decode
+_decode: Callable[[bytes], Any] = msgspec.json.Decoder().decode
 
 
 class Transport:
@@ -63,7 +63,7 @@ class Transport:
             answer = await self._begin(method, path, query, headers, _REQUEST_TIMEOUT, data)
             with self._named(f"{method} {path}"):
                 async with answer:
-                    return _decode(await answer.read())
+                    return dict(_decode(await answer.read()))
 
         return await self._as_somebody(send)
 
