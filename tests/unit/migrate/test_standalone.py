@@ -238,6 +238,15 @@ def test_all_is_well_whatever_happens_together(happening: list[Event], ticks: in
 # ---------------------------------------------------------------------- particular cases
 
 
+@pytest.mark.parametrize("action", GONE)
+def test_a_copy_of_a_pod_that_is_gone_goes_too_whatever_a_budget_asks_for(action: str) -> None:
+    forbids = Event(0, ACTIONS["a budget appears"], "before the look")
+    deletes = Event(1, ACTIONS[action], "before the write")
+    drive = Drive(alone(), [forbids, deletes], 1).to_the_end()
+    assert list(problems(drive)) == []
+    assert not drive.is_unfinished
+
+
 @pytest.mark.parametrize(
     ("fate", "reason"),
     [

@@ -56,7 +56,8 @@ def _has_no_use(view: View) -> bool:
 def _is_complete_without(view: View, intent: Intent) -> bool:
     if intent.owner is None:
         original = view.original
-        return original is not None and is_active(original) and conditions.holds(original, "Ready")
+        # One that was deleted, or ended by itself, leaves nobody that the copy could stand in for.
+        return original is None or not is_active(original) or conditions.holds(original, "Ready")
     if view.replica_set is None:
         return True
     ready = sum(is_active(pod) and conditions.holds(pod, "Ready") for pod in view.pods)
