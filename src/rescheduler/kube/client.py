@@ -11,8 +11,10 @@ from rescheduler import __version__
 from rescheduler.kube import errors
 from rescheduler.kube.api import Event, KubeApi, Listing, Object
 from rescheduler.kube.authentication import log_in
+from rescheduler.kube.connector import Connector
 from rescheduler.kube.following import Following, Manner
-from rescheduler.kube.transport import READ_ATTEMPTS, Transport
+from rescheduler.kube.patience import READ_ATTEMPTS
+from rescheduler.kube.transport import Transport
 from rescheduler.wire import Batch, Resource
 
 # The server ends a watch that long after it began; a connection silent for longer is dead.
@@ -30,7 +32,7 @@ async def connect(
     """The API server that the kubeconfig, the environment or the pod we run in names."""
     login = await log_in(kubeconfig, context)
     # Watches hold connections, so a limit would make requests wait behind them.
-    connector = aiohttp.TCPConnector(limit=0)
+    connector = Connector(limit=0)
     # A watch event is one line, and a pod with large annotations is a long one.
     async with aiohttp.ClientSession(
         connector=connector,

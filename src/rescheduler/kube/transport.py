@@ -15,10 +15,10 @@ from rescheduler.errors import ConnectionSettingsError
 from rescheduler.kube import errors
 from rescheduler.kube.api import Object
 from rescheduler.kube.authentication import Login
+from rescheduler.kube.patience import patiently
 
 # Longer than the 10 s that the server itself may spend retrying inside an eviction.
 _REQUEST_TIMEOUT = aiohttp.ClientTimeout(total=30, connect=10)
-READ_ATTEMPTS = 5
 # A token file may be empty for the moment in which it is written anew.
 _PASSING = (
     aiohttp.ClientError,
@@ -87,16 +87,7 @@ class Transport:
             answer.close()
 
     async def patiently(self, ask: Callable[[], Awaitable[T]]) -> T:
-        """Reads may be repeated without harm, so passing faults are sat out here, in one place."""
-        for attempt in range(1, READ_ATTEMPTS + 1):
-            try:
-                return await ask()
-            except (errors.Unavailable, errors.Throttled) as problem:
-                if attempt == READ_ATTEMPTS:
-                    raise
-                pause = problem.retry_after_seconds or 0.2 * 2**attempt
-                await asyncio.sleep(pause * self.jitter.uniform(1.0, 1.5))
-        raise AssertionError("unreachable")
+        return await patiently(ask, self.jitter)
 
     async def _as_somebody(self, ask: Callable[[], Awaitable[T]]) -> T:
         used = self._login

@@ -4,7 +4,6 @@ import asyncio
 from dataclasses import replace
 from typing import Final
 
-from rescheduler.kube import errors
 from rescheduler.migrate import concerns, viewing
 from rescheduler.migrate.context import Context
 from rescheduler.migrate.deciding.facts import Intent, View
@@ -83,11 +82,7 @@ class Lookout:
 
     async def read(self) -> View:
         is_beginning = self._recorder.standing.stage in BEGINNING
-        try:
-            found = await self._namespace.read(all_of_it=is_beginning or not self._once)
-        except (errors.Forbidden, errors.Invalid) as problem:
-            # Whoever may not look decides nothing: a refusal to be read is no refusal of a step.
-            raise errors.Unavailable(str(problem), status=problem.status) from problem
+        found = await self._namespace.read(all_of_it=is_beginning or not self._once)
         self._is_trusting = True
         if any(each in found for each in viewing.READ_ONCE):
             self._once = {each: tuple(found[each]) for each in viewing.READ_ONCE}

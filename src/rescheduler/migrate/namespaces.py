@@ -14,6 +14,7 @@ import structlog
 
 from rescheduler.clock import Clock
 from rescheduler.kube import KubeApi, Object, errors
+from rescheduler.migrate.reading import sees_or_waits
 from rescheduler.migrate.viewing import READ_ONCE, WATCHED, Objects
 from rescheduler.wire import NODES, Resource
 
@@ -149,7 +150,8 @@ class Namespace:
         self.read_at = float("-inf")
         """When it was read live the last time, by whomever."""
         self._clock = clock
-        self.listeners: set[Listener] = set()
+        self.listeners: dict[Listener, None] = {}
+        """In the order in which they came, so that what is repeated comes out the same again."""
         self._mirrors = {each: Mirror(kube, clock, each, name) for each in WATCHED}
         self._lists = {
             each: Shared(partial(kube.list, each, namespace=name))
@@ -174,7 +176,8 @@ class Namespace:
         """Live; `all_of_it`: also what only the beginning of a migration depends on."""
         self.read_at = self._clock.monotonic()
         wanted = (*WATCHED, *READ_ONCE) if all_of_it else WATCHED
-        found = await asyncio.gather(*(self._lists[each].read() for each in wanted))
+        with sees_or_waits():
+            found = await asyncio.gather(*(self._lists[each].read() for each in wanted))
         return dict(zip(wanted, found, strict=True))
 
     def learn(self, resource: Resource, changed: Object) -> None:
@@ -223,6 +226,7 @@ class Namespaces:
 
     async def _read_node(self, name: str) -> Object | None:
         try:
-            return await self._kube.get(NODES, None, name)
+            with sees_or_waits():
+                return await self._kube.get(NODES, None, name)
         except errors.NotFound:
             return None

@@ -10,6 +10,7 @@ from rescheduler.migrate.context import Context
 from rescheduler.migrate.deciding import records
 from rescheduler.migrate.deciding.records import Standing
 from rescheduler.migrate.deciding.stages import Phase
+from rescheduler.migrate.reading import sees_or_waits
 from rescheduler.model import names, objects
 from rescheduler.model.objects import Object
 from rescheduler.wire import POD_MIGRATIONS
@@ -108,7 +109,10 @@ class Recorder:
         """
         metadata = self.record["metadata"]
         try:
-            found = await self._kube.get(POD_MIGRATIONS, metadata["namespace"], metadata["name"])
+            with sees_or_waits():
+                found = await self._kube.get(
+                    POD_MIGRATIONS, metadata["namespace"], metadata["name"]
+                )
         except errors.NotFound:
             found = None
         if found is None or found["metadata"]["uid"] != metadata["uid"]:

@@ -1,8 +1,12 @@
-"""What is said when there is no connection to the API server."""
+"""What is said when there is no connection to the API server, and how connections end."""
 
 import asyncio
+import gc
+import socket
 import ssl
-from contextlib import closing
+import threading
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 import pytest
@@ -77,3 +81,52 @@ async def test_a_server_that_does_not_speak_tls(tmp_path: Path, authority: Path)
         problem = await problem_with(config)
     assert f"Cannot connect to host 127.0.0.1:{port}: " in str(problem)
     assert "object at 0x" not in str(problem)
+
+
+class Silent:
+    """A server that takes a request, and says nothing any more: no answer, and no farewell."""
+
+    def __init__(self, authority: trustme.CA) -> None:
+        self._context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        authority.issue_cert("127.0.0.1").configure_cert(self._context)
+        self._listening = socket.create_server(("127.0.0.1", 0))
+        self._ends = threading.Event()
+        self._thread = threading.Thread(target=self._serve)
+        self.asked = threading.Event()
+        self.url = f"https://127.0.0.1:{self._listening.getsockname()[1]}"
+
+    def _serve(self) -> None:
+        connection, _ = self._listening.accept()
+        with self._context.wrap_socket(connection, server_side=True) as wrapped:
+            wrapped.recv(1)
+            self.asked.set()
+            self._ends.wait()
+
+    @contextmanager
+    def serving(self) -> Iterator[None]:
+        self._thread.start()
+        with self._listening:
+            try:
+                yield
+            finally:
+                self._ends.set()
+                self._thread.join()
+
+
+def test_a_request_that_is_given_up_leaves_no_connection_behind(tmp_path: Path) -> None:
+    authority = trustme.CA()
+    certificate = tmp_path / "ca.crt"
+    authority.cert_pem.write_to_path(str(certificate))
+    server = Silent(authority)
+
+    async def ask_and_give_up() -> None:
+        async with kube.connect(kubeconfig(tmp_path, server.url, certificate)) as api:
+            asking = asyncio.create_task(api.get(NODES, None, "any"))
+            await asyncio.to_thread(server.asked.wait)
+            asking.cancel()
+            await asyncio.wait([asking])
+
+    with server.serving():
+        asyncio.run(ask_and_give_up())
+        # A connection that is still open is complained of when it is collected; pytest hears that.
+        gc.collect()
