@@ -189,11 +189,14 @@ def _pinned_as_daemon(spec: Json, node: str) -> Json:
 
 
 def _refusal_to_resize(status: Object) -> Iterator[Json]:
-    """The one condition that counts for what a pod holds."""
-    for each in status.get("conditions") or ():
-        if each.get("type") == "PodResizePending" and each.get("reason") == "Infeasible":
-            yield {"type": "PodResizePending", "status": "True", "reason": "Infeasible"}
-            return
+    """The one condition that counts for what a pod holds: the first of its type, if there are
+    several, which no kubelet writes and no API server refuses.
+    """
+    of_type = (
+        each for each in status.get("conditions") or () if each.get("type") == "PodResizePending"
+    )
+    if next(of_type, {}).get("reason") == "Infeasible":
+        yield {"type": "PodResizePending", "status": "True", "reason": "Infeasible"}
 
 
 # ------------------------------------------------------------------ values

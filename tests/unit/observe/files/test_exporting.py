@@ -151,6 +151,17 @@ def test_a_resize_that_was_refused_does_not_count_for_what_a_pod_holds() -> None
     assert before.requested[0, 0] == after.requested[0, 0] == 1000
 
 
+def test_of_several_refusals_to_resize_the_first_counts() -> None:
+    pending = {"type": "PodResizePending", "status": "True"}
+    status = {
+        "containerStatuses": [{"name": "app", "resources": {"requests": {"cpu": "1"}}}],
+        "conditions": [pending | {"reason": "Deferred"}, pending | {"reason": "Infeasible"}],
+    }
+    before = state_of([node("a")], [pod("web", "a", cpu="3", status=status)]).snapshot()
+    after = snapshot_of(to_objects(before))
+    assert before.requested[0, 0] == after.requested[0, 0] == 3000
+
+
 def test_what_is_only_assumed_is_left_out() -> None:
     state = state_of([node("a"), node("b")], [pod("web", "a")])
     seen = to_objects(state.snapshot())
