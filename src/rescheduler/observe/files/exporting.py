@@ -192,10 +192,9 @@ def _refusal_to_resize(status: Object) -> Iterator[Json]:
     """The one condition that counts for what a pod holds: the first of its type, if there are
     several, which no kubelet writes and no API server refuses.
     """
-    of_type = (
-        each for each in status.get("conditions") or () if each.get("type") == "PodResizePending"
-    )
-    if next(of_type, {}).get("reason") == "Infeasible":
+    conditions = status.get("conditions") or ()
+    reasons = [each.get("reason") for each in conditions if each.get("type") == "PodResizePending"]
+    if reasons[:1] == ["Infeasible"]:
         yield {"type": "PodResizePending", "status": "True", "reason": "Infeasible"}
 
 
