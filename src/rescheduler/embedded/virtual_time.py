@@ -1,0 +1,116 @@
+"""Time that passes only while nobody has anything to do: hours in seconds, and always the same.
+
+An event loop asks its selector to wait until the next timer is due. Ours does not wait: it moves
+the loop's own time there. So everything in asyncio, time-outs and sleeps alike, runs on virtual
+time, and whoever runs on it notices nothing.
+"""
+
+import asyncio
+import contextvars
+import selectors
+import time
+from collections.abc import Callable, Coroutine
+from datetime import UTC, datetime, timedelta
+from typing import Any, Final, TypeVar
+
+T = TypeVar("T")
+
+START: Final = datetime(2026, 1, 5, tzinfo=UTC)
+"""When virtual time begins, unless told otherwise: a Monday, at midnight."""
+
+
+_LOOKS_OUTSIDE: Final = 64
+"""As often as not at all: once in so many turns of the loop."""
+
+
+class StoodStill(RuntimeError):
+    """Everybody waits for somebody else, for ever."""
+
+
+class _JumpingSelector(selectors.DefaultSelector):
+    """`pace`: so many virtual seconds pass in a real one; 0: as many as possible."""
+
+    def __init__(self, pace: float) -> None:
+        super().__init__()
+        self.now = 0.0
+        self.pace = pace
+        self._looks = 0
+
+    def select(self, timeout: float | None = None) -> list[tuple[selectors.SelectorKey, int]]:
+        if timeout is None:
+            # Nothing is due, ever. Only a signal, at a terminal, could wake us.
+            if not self.pace:
+                raise StoodStill("nobody has anything to do, and nothing will ever be due")
+            return super().select(None)
+        if not timeout or not self.pace:
+            self.now += max(timeout, 0.0)
+            self._looks += 1
+            # Nothing but a signal comes from outside, and to ask for it costs more than many a
+            # thing that is to be done.
+            if not self.pace and self._looks % _LOOKS_OUTSIDE:
+                return []
+            return super().select(0)
+        begun = time.monotonic()
+        found = super().select(timeout / self.pace)
+        passed = (time.monotonic() - begun) * self.pace
+        # Woken early: only so much has passed.
+        self.now += min(passed, timeout) if found else timeout
+        return found
+
+
+class VirtualTimeLoop(asyncio.SelectorEventLoop):
+    """Nothing of it is waited for: what is to be done in a thread is done at once, in order, so
+    that the same acts always have the same end.
+    """
+
+    def __init__(self, pace: float = 0.0) -> None:
+        self._virtual = _JumpingSelector(pace)
+        super().__init__(self._virtual)
+
+    def time(self) -> float:
+        return self._virtual.now
+
+    @property
+    def pace(self) -> float:
+        return self._virtual.pace
+
+    @pace.setter
+    def pace(self, pace: float) -> None:
+        self._virtual.pace = pace
+
+    def run_in_executor(  # type: ignore[override]
+        self,
+        executor: object,  # noqa: ARG002 - there is none
+        func: Callable[..., T],
+        *args: Any,  # noqa: ANN401
+    ) -> "asyncio.Future[T]":
+        done: asyncio.Future[T] = self.create_future()
+        try:
+            done.set_result(contextvars.copy_context().run(func, *args))
+        except Exception as problem:  # noqa: BLE001 - it is whoever awaits it who wants to know
+            done.set_exception(problem)
+        return done
+
+
+class VirtualClock:
+    """The clock of the running loop, whose first moment is `start`."""
+
+    is_virtual: Final = True
+
+    def __init__(self, start: datetime = START) -> None:
+        self.start = start
+
+    def monotonic(self) -> float:
+        return asyncio.get_running_loop().time()
+
+    def now(self) -> datetime:
+        return self.start + timedelta(seconds=self.monotonic())
+
+    async def sleep(self, seconds: float) -> None:
+        await asyncio.sleep(seconds)
+
+
+def run(main: Coroutine[Any, Any, T], *, pace: float = 0.0) -> T:
+    """As `asyncio.run`, on virtual time."""
+    with asyncio.Runner(loop_factory=lambda: VirtualTimeLoop(pace)) as runner:
+        return runner.run(main)
