@@ -1,0 +1,22 @@
+"""What an API server makes by itself when it starts on an empty store."""
+
+from typing import Final
+
+from rescheduler import wire
+from rescheduler.embedded.apiserver import ApiServer
+
+_NAMESPACES: Final = ("default", "kube-node-lease", "kube-public", "kube-system")
+_PRIORITIES: Final = {
+    "system-cluster-critical": 2_000_000_000,
+    "system-node-critical": 2_000_001_000,
+}
+
+
+def bootstrap(api: ApiServer) -> None:
+    """What is there already stays."""
+    for name in _NAMESPACES:
+        if api.store.find(wire.NAMESPACES, None, name) is None:
+            api.create(wire.NAMESPACES, None, {"metadata": {"name": name}})
+    for name, value in _PRIORITIES.items():
+        if api.store.find(wire.PRIORITY_CLASSES, None, name) is None:
+            api.create(wire.PRIORITY_CLASSES, None, {"metadata": {"name": name}, "value": value})

@@ -1,0 +1,338 @@
+"""`KubeApi` on the embedded API server, for one client: time passes, and things may go wrong.
+
+What is asked takes effect a moment later, and the answer comes a moment after that. Everything
+handed out is the client's own. Reads are repeated as those of a real connection are (`kube`).
+"""
+
+import asyncio
+import random
+from collections.abc import AsyncGenerator, Callable, Iterator, Mapping, Sequence
+from contextlib import aclosing, contextmanager
+from typing import Any, Final, TypeVar
+
+import msgspec
+
+from rescheduler.embedded import refusals
+from rescheduler.embedded.apiserver import ApiServer
+from rescheduler.embedded.calls import Around, Call
+from rescheduler.embedded.lines import Line, own, own_list
+from rescheduler.embedded.store import key_of
+from rescheduler.embedded.streams import Fields, Stream
+from rescheduler.kube import Event, Listing, Object
+from rescheduler.kube.following import in_order
+from rescheduler.kube.patience import patiently
+from rescheduler.model import objects, selectors
+from rescheduler.wire import POD_MIGRATIONS, PODS, Batch, Resource
+from rescheduler.wire.envelopes import Frame
+from rescheduler.wire.formats import GROUP, JSON, format_of
+
+__all__ = ["Around", "Call", "Door"]
+
+T = TypeVar("T")
+
+_FOLLOW_SECONDS: Final = (36.0, 44.0)
+_WATCH_SECONDS: Final = (285.0, 300.0)
+"""A server ends a watch about so long after it began, as the client of a real one asks it to."""
+_PIECE: Final = 65_536
+
+_encode = msgspec.json.Encoder().encode
+
+
+class Door:
+    def __init__(
+        self,
+        api: ApiServer,
+        chance: random.Random,
+        *,
+        client: str = "",
+        around: Around | None = None,
+        latency: tuple[float, float] = (0.001, 0.005),
+    ) -> None:
+        """`latency`: seconds until what is asked takes effect, and again until it is answered, at
+        least and at most.
+        """
+        self._api = api
+        self._chance = chance
+        self._line = Line(chance, client=client, around=around, latency=latency)
+        self._open: dict[Stream, None] = {}
+
+    @property
+    def requests(self) -> list[Call]:
+        """Everything that this client asked, with what was answered."""
+        return self._line.requests
+
+    def sever(self) -> None:
+        """From now on nothing that it asks reaches the cluster, as if its process had been killed:
+        calls fail, streams end.
+        """
+        self._line.sever()
+        for stream in list(self._open):
+            stream.close()
+
+    # ------------------------------------------------------------------ reading
+
+    async def get(self, resource: Resource, namespace: str | None, name: str) -> Object:
+        return await self._read(
+            "get",
+            resource,
+            namespace,
+            lambda: own(self._api.get(resource, namespace, name)),
+            name=name,
+        )
+
+    async def list(
+        self, resource: Resource, *, namespace: str | None = None, labels: str = ""
+    ) -> list[Object]:
+        wanted = selectors.parse(labels)
+        listing = await self._read(
+            "list", resource, namespace, lambda: self._listing(resource, namespace, wanted)
+        )
+        return listing.items
+
+    async def listing(self, resource: Resource, *, namespace: str | None = None) -> Listing:
+        everything = selectors.EVERYTHING
+        return await self._read(
+            "list", resource, namespace, lambda: self._listing(resource, namespace, everything)
+        )
+
+    def _listing(
+        self, resource: Resource, namespace: str | None, wanted: selectors.Selector
+    ) -> Listing:
+        found = [
+            each
+            for each in self._found(resource, namespace)
+            if wanted.matches(objects.labels(each))
+        ]
+        if resource != POD_MIGRATIONS:
+            # In a list of them, objects of the server's own kinds do not say what they are.
+            found = [
+                {key: value for key, value in each.items() if key not in ("apiVersion", "kind")}
+                for each in found
+            ]
+        return Listing(own_list(found), str(self._api.store.version))
+
+    def _found(self, resource: Resource, namespace: str | None) -> Sequence[Object]:
+        """In the order of their names, as etcd has them."""
+        self._api.kind_of(resource)
+        if namespace:
+            return sorted(self._api.in_namespace(resource, namespace), key=key_of)
+        return sorted(self._api.store.all(resource), key=key_of)
+
+    async def _read(
+        self,
+        verb: str,
+        resource: Resource,
+        namespace: str | None,
+        act: Callable[[], T],
+        *,
+        name: str = "",
+    ) -> T:
+        return await patiently(
+            lambda: self._line.ask(
+                self._line.call(verb, resource, namespace=namespace or "", name=name), act
+            ),
+            self._chance,
+        )
+
+    # ------------------------------------------------------------------ streams
+
+    async def pieces(self, resource: Resource) -> AsyncGenerator[bytes, None]:
+        def opened() -> AsyncGenerator[bytes, None]:
+            if self._api.metrics is None:
+                raise refusals.not_served(resource)
+            return _cut(self._api.metrics(resource))
+
+        answer = await self._line.ask(self._line.call("list", resource), opened, is_stream=True)
+        async with aclosing(answer) as pieces:
+            async for piece in pieces:
+                self._line.check()
+                yield piece
+
+    async def watch(
+        self, resource: Resource, *, namespace: str | None = None, since: str = ""
+    ) -> AsyncGenerator[Event, None]:
+        call = self._line.call("watch", resource, namespace=namespace or "")
+        answer = await self._line.ask(
+            call,
+            lambda: self._events(self._stream(resource, since, namespace=namespace)),
+            is_stream=True,
+        )
+        async with aclosing(answer) as events:
+            async for event in events:
+                yield event
+
+    async def follow(
+        self, resource: Resource, *, fields: str = "", since: str = ""
+    ) -> AsyncGenerator[Batch, None]:
+        def opened() -> AsyncGenerator[Batch, None]:
+            selected = Fields(fields) if fields else None
+            stream = self._stream(resource, since, fields=selected)
+            listed = [] if since else self._found(resource, None)
+            if selected:
+                listed = [each for each in listed if selected.match(each)]
+            return self._batches(resource, stream, listed, since)
+
+        answer = await self._line.ask(self._line.call("watch", resource), opened, is_stream=True)
+        async with aclosing(answer) as batches:
+            async for batch in batches:
+                yield batch
+
+    def _stream(
+        self,
+        resource: Resource,
+        since: str,
+        *,
+        namespace: str | None = None,
+        fields: Fields | None = None,
+    ) -> Stream:
+        self._api.kind_of(resource)
+        store = self._api.store
+        version = int(since) if since else store.version
+        return Stream(
+            store, resource, self._chance, since=version, namespace=namespace, fields=fields
+        )
+
+    @contextmanager
+    def _listening(self, stream: Stream) -> Iterator[None]:
+        self._line.check()
+        self._open[stream] = None
+        try:
+            yield
+        finally:
+            del self._open[stream]
+
+    async def _events(self, stream: Stream) -> AsyncGenerator[Event, None]:
+        seconds = self._chance.uniform(*_WATCH_SECONDS)
+        with self._listening(stream):
+            async with aclosing(stream.events(seconds)) as told:
+                async for events in told:
+                    for kind, item in events:
+                        yield Event(kind, own(item))
+
+    async def _batches(
+        self, resource: Resource, stream: Stream, listed: Sequence[Object], since: str
+    ) -> AsyncGenerator[Batch, None]:
+        format_ = format_of(resource, JSON)
+        version = since or stream.since
+        with self._listening(stream):
+            for begin in range(0, len(listed), GROUP):
+                frames = [Frame("ADDED", _encode(each)) for each in listed[begin : begin + GROUP]]
+                for batch in in_order(format_, frames):
+                    yield batch._replace(version="")
+                await self._line.pause()
+            # The first word: everything has come, or the server is there.
+            yield Batch(version=version, complete=not since)
+            seconds = self._chance.uniform(*_FOLLOW_SECONDS)
+            async with aclosing(stream.events(seconds)) as told:
+                async for events in told:
+                    frames = [Frame(kind, _encode(item)) for kind, item in events]
+                    for batch in in_order(format_, frames):
+                        version = batch.version or version
+                        yield batch._replace(version=version)
+
+    # ------------------------------------------------------------------ writing
+
+    async def create(
+        self, resource: Resource, namespace: str, body: Object, *, dry_run: bool = False
+    ) -> Object:
+        name = (body.get("metadata") or {}).get("name") or ""
+        call = self._line.call(
+            "create", resource, namespace=namespace, name=name, body=body, dry_run=dry_run
+        )
+        return await self._write(
+            call,
+            lambda sent: own(self._api.create(resource, namespace or None, sent, dry_run=dry_run)),
+        )
+
+    async def patch(
+        self,
+        resource: Resource,
+        namespace: str | None,
+        name: str,
+        *,
+        uid: str,
+        change: Mapping[str, Any],
+        subresource: str = "",
+    ) -> Object:
+        body = {**change, "metadata": {**(change.get("metadata") or {}), "uid": uid}}
+        call = self._line.call(
+            "patch",
+            resource,
+            namespace=namespace or "",
+            name=name,
+            body=body,
+            subresource=subresource,
+        )
+        return await self._write(
+            call,
+            lambda sent: own(
+                self._api.patch(resource, namespace, name, sent, subresource=subresource)
+            ),
+        )
+
+    async def replace(self, resource: Resource, namespace: str, name: str, body: Object) -> Object:
+        call = self._line.call("update", resource, namespace=namespace, name=name, body=body)
+        return await self._write(call, lambda sent: own(self._api.replace(resource, sent)))
+
+    async def delete(
+        self,
+        resource: Resource,
+        namespace: str,
+        name: str,
+        *,
+        uid: str,
+        resource_version: str = "",
+    ) -> None:
+        version = {"resourceVersion": resource_version} if resource_version else {}
+        exactly = {"uid": uid, **version}
+        options = {"apiVersion": "v1", "kind": "DeleteOptions", "preconditions": exactly}
+        call = self._line.call("delete", resource, namespace=namespace, name=name, body=options)
+        await self._write(
+            call,
+            lambda _: self._api.delete(
+                resource,
+                namespace or None,
+                name,
+                uid=uid,
+                resource_version=resource_version,
+                propagation="",
+            ),
+        )
+
+    async def evict(
+        self, namespace: str, pod: str, *, uid: str, grace_seconds: int, dry_run: bool = False
+    ) -> None:
+        options: Object = {"preconditions": {"uid": uid}, "gracePeriodSeconds": grace_seconds}
+        if dry_run:
+            options["dryRun"] = ["All"]
+        body = {
+            "apiVersion": "policy/v1",
+            "kind": "Eviction",
+            "metadata": {"name": pod, "namespace": namespace},
+            "deleteOptions": options,
+        }
+        call = self._line.call(
+            "create",
+            PODS,
+            namespace=namespace,
+            name=pod,
+            body=body,
+            subresource="eviction",
+            dry_run=dry_run,
+        )
+        await self._write(
+            call,
+            lambda _: self._api.evict(
+                namespace, pod, uid=uid, grace_seconds=grace_seconds, dry_run=dry_run
+            ),
+        )
+
+    async def _write(self, call: Call, act: Callable[[Object], T]) -> T:
+        # Whoever stands around may have changed it on its way.
+        return await self._line.ask(call, lambda: act(call.body or {}))
+
+
+async def _cut(whole: bytes) -> AsyncGenerator[bytes, None]:
+    for begin in range(0, len(whole), _PIECE):
+        yield whole[begin : begin + _PIECE]
+        await asyncio.sleep(0)

@@ -1,0 +1,278 @@
+"""What an object must be like to be accepted, and what of it may change afterwards."""
+
+import re
+from collections.abc import Iterable, Iterator
+from typing import Any, Final
+
+from rescheduler import wire
+from rescheduler.embedded import pod_changes, pod_migrations, pod_specs, refusals
+from rescheduler.embedded.kinds import Kind
+from rescheduler.embedded.pod_specs import LABEL, LABEL_RULE
+from rescheduler.embedded.refusals import FieldProblem
+from rescheduler.kube import Object
+from rescheduler.model import quantities, selectors
+from rescheduler.model.selectors import InvalidSelectorError, Operator, Requirement
+from rescheduler.wire import Resource
+
+_SUBDOMAIN: Final = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*")
+_LONGEST_NAME: Final = 253
+_LONGEST_LABEL: Final = 63
+_SUBDOMAIN_RULE: Final = (
+    "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or "
+    "'.', and must start and end with an alphanumeric character"
+)
+_NAMED_BY_LABEL: Final = (wire.NAMESPACES, wire.SERVICES, wire.STATEFUL_SETS)
+_QUANTITY: Final = "^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$"
+_SELECTING: Final = (
+    wire.DEPLOYMENTS,
+    wire.REPLICA_SETS,
+    wire.STATEFUL_SETS,
+    wire.DAEMON_SETS,
+)
+_SCALED: Final = (wire.DEPLOYMENTS, wire.REPLICA_SETS, wire.STATEFUL_SETS)
+_FIXED_OF_STATEFUL_SET: Final = (
+    "serviceName",
+    "podManagementPolicy",
+    "volumeClaimTemplates",
+    "selector",
+)
+
+
+def check_amounts(kind: Kind, item: Object) -> None:
+    """What is no quantity cannot even be read."""
+    spec = item.get("spec") or {}
+    if kind.resource != wire.PODS:
+        spec = (spec.get("template") or {}).get("spec") or {}
+    for container in (*(spec.get("initContainers") or ()), *(spec.get("containers") or ())):
+        for amounts in (container.get("resources") or {}).values():
+            for amount in amounts.values() if isinstance(amounts, dict) else ():
+                try:
+                    quantities.nanos(amount)
+                except ValueError:
+                    name, version = kind.name, kind.resource.group_version
+                    raise refusals.bad_request(
+                        f'{name} in version "{version}" cannot be handled as a {name}: '
+                        f"quantities must match the regular expression '{_QUANTITY}'"
+                    ) from None
+
+
+def check_new(kind: Kind, item: Object) -> None:
+    problems = [*_of_metadata(kind, item["metadata"]), *_of_kind(kind.resource, item)]
+    if problems:
+        raise refusals.invalid(kind.resource, item["metadata"]["name"], problems)
+
+
+def check_change(kind: Kind, before: Object, after: Object, subresource: str) -> None:
+    resource, name = kind.resource, before["metadata"]["name"]
+    problems: list[FieldProblem] = []
+    if subresource == "status":
+        if resource == wire.POD_MIGRATIONS:
+            problems += pod_migrations.problems_of(after)
+    else:
+        problems += _of_metadata(kind, after["metadata"])
+        problems += _of_finalizers(before["metadata"], after["metadata"])
+        problems += _of_change(resource, before, after, subresource)
+    if problems:
+        raise refusals.invalid(resource, name, problems)
+
+
+def is_another_generation(kind: Kind, before: Object, after: Object) -> bool:
+    if kind.resource == wire.ENDPOINT_SLICES:
+        return {**before, "metadata": None} != {**after, "metadata": None}
+    if before.get("spec") != after.get("spec"):
+        return True
+    # Annotations of a Deployment are copied to its ReplicaSets: they are work for its controller.
+    return kind.resource == wire.DEPLOYMENTS and (
+        before["metadata"].get("annotations") != after["metadata"].get("annotations")
+    )
+
+
+# ------------------------------------------------------------------ metadata
+
+
+def _of_metadata(kind: Kind, metadata: Object) -> Iterator[FieldProblem]:
+    name = metadata["name"]
+    if kind.resource in _NAMED_BY_LABEL:
+        if len(name) > _LONGEST_LABEL or not LABEL.fullmatch(name):
+            yield refusals.invalid_value("metadata.name", name, LABEL_RULE)
+    elif len(name) > _LONGEST_NAME or not _SUBDOMAIN.fullmatch(name):
+        yield refusals.invalid_value("metadata.name", name, _SUBDOMAIN_RULE)
+    yield from _of_labels("metadata.labels", metadata.get("labels"))
+    annotations = metadata.get("annotations") or {}
+    for key, value in annotations.items():
+        if not isinstance(value, str):
+            yield refusals.invalid_value(f"metadata.annotations.{key}", value, "must be a string")
+    if problem := _key_problem(annotations):
+        yield refusals.invalid_value("metadata.annotations", *problem)
+    yield from _of_owners(metadata.get("ownerReferences") or ())
+
+
+def _of_labels(path: str, labels: Any) -> Iterator[FieldProblem]:  # noqa: ANN401 - any JSON
+    for key, value in (labels or {}).items():
+        if not isinstance(value, str):
+            yield refusals.invalid_value(path, value, "must be a string")
+            continue
+        try:
+            Requirement(key, Operator.EQUALS, frozenset({value}))
+        except InvalidSelectorError as problem:
+            is_of_key = str(problem).startswith("label key")
+            yield refusals.invalid_value(path, key if is_of_key else value, str(problem))
+
+
+def _key_problem(annotations: Object) -> tuple[str, str] | None:
+    for key in annotations:
+        try:
+            # Keys of annotations are those of labels, but for the case of letters.
+            Requirement(key.lower(), Operator.EXISTS)
+        except InvalidSelectorError as problem:
+            return key, str(problem)
+    return None
+
+
+def _of_owners(owners: Iterable[Object]) -> Iterator[FieldProblem]:
+    controllers = [each for each in owners if each.get("controller")]
+    for place, owner in enumerate(owners):
+        for field in ("apiVersion", "kind", "name", "uid"):
+            if not owner.get(field):
+                path = f"metadata.ownerReferences[{place}].{field}"
+                yield refusals.required(path, f"{field} must not be empty")
+    if len(controllers) > 1:
+        names = " and ".join(f"{each.get('kind')}/{each.get('name')}" for each in controllers[:2])
+        yield refusals.invalid_value(
+            "metadata.ownerReferences",
+            names,
+            "Only one reference can have Controller set to true. Found two with true",
+        )
+
+
+def _of_finalizers(before: Object, after: Object) -> Iterator[FieldProblem]:
+    if "deletionTimestamp" in before:
+        known = before.get("finalizers") or ()
+        added = [each for each in after.get("finalizers") or () if each not in known]
+        if added:
+            yield refusals.forbidden_field(
+                "metadata.finalizers",
+                "no new finalizers can be added if the object is being deleted, found new "
+                f"finalizers {added}",
+            )
+
+
+# ------------------------------------------------------------------ kinds
+
+
+def _of_kind(resource: Resource, item: Object) -> Iterable[FieldProblem]:
+    if resource == wire.PODS:
+        return [*pod_specs.of_new_pod(item), *pod_specs.of_deletion_cost(item)]
+    if resource in _SELECTING:
+        return _of_workload(resource, item)
+    if resource == wire.JOBS:
+        return _of_job(item)
+    if resource == wire.POD_DISRUPTION_BUDGETS:
+        return _of_budget(item)
+    if resource == wire.POD_MIGRATIONS:
+        return pod_migrations.problems_of(item)
+    return ()
+
+
+def _of_change(
+    resource: Resource, before: Object, after: Object, subresource: str
+) -> Iterable[FieldProblem]:
+    if resource == wire.PODS:
+        changed = pod_changes.problems_of(before, after, is_resize=subresource == "resize")
+        return [*changed, *pod_specs.of_deletion_cost(after)]
+    if resource == wire.POD_MIGRATIONS:
+        return [
+            *pod_migrations.problems_of(after),
+            *pod_migrations.problems_of_change(before, after),
+        ]
+    problems = list(_of_kind(resource, after))
+    if resource in _SELECTING or resource == wire.JOBS:
+        problems += _of_selector_change(before, after)
+    if resource == wire.STATEFUL_SETS:
+        problems += _of_stateful_set_change(before, after)
+    if resource == wire.JOBS and _differs(before, after, "template"):
+        problems.append(_immutable("spec.template"))
+    return problems
+
+
+def _of_selector_change(before: Object, after: Object) -> Iterator[FieldProblem]:
+    if _differs(before, after, "selector"):
+        yield _immutable("spec.selector")
+
+
+def _of_stateful_set_change(before: Object, after: Object) -> Iterator[FieldProblem]:
+    if any(_differs(before, after, field) for field in _FIXED_OF_STATEFUL_SET):
+        yield refusals.forbidden_field(
+            "spec",
+            "updates to statefulset spec for fields other than 'replicas', 'ordinals', 'template', "
+            "'updateStrategy', 'revisionHistoryLimit', 'persistentVolumeClaimRetentionPolicy' and "
+            "'minReadySeconds' are forbidden",
+        )
+
+
+def _immutable(path: str) -> FieldProblem:
+    return FieldProblem(path, "Invalid value: field is immutable")
+
+
+def _differs(before: Object, after: Object, field: str) -> bool:
+    return bool((before.get("spec") or {}).get(field) != (after.get("spec") or {}).get(field))
+
+
+# ------------------------------------------------------------------ workloads and budgets
+
+
+def _of_workload(resource: Resource, item: Object) -> Iterator[FieldProblem]:
+    spec = item["spec"]
+    if resource in _SCALED and spec.get("replicas", 0) < 0:
+        why = "must be greater than or equal to 0"
+        yield refusals.invalid_value("spec.replicas", spec["replicas"], why)
+    selector, template = spec.get("selector"), spec["template"]
+    if not selector:
+        yield refusals.required("spec.selector")
+    try:
+        matches = selectors.from_object(selector).matches(template["metadata"].get("labels") or {})
+    except InvalidSelectorError as problem:
+        yield refusals.invalid_value("spec.selector", selector, str(problem))
+        return
+    if not matches:
+        yield refusals.invalid_value(
+            "spec.template.metadata.labels",
+            template["metadata"].get("labels"),
+            "`selector` does not match template `labels`",
+        )
+    yield from _of_template(template)
+    if template["spec"].get("restartPolicy") != "Always":
+        found = template["spec"].get("restartPolicy")
+        yield refusals.unsupported("spec.template.spec.restartPolicy", found, ("Always",))
+
+
+def _of_job(item: Object) -> Iterator[FieldProblem]:
+    template = item["spec"]["template"]
+    yield from _of_template(template)
+    found = template["spec"].get("restartPolicy")
+    if found not in ("OnFailure", "Never"):
+        yield refusals.unsupported(
+            "spec.template.spec.restartPolicy", found, ("OnFailure", "Never")
+        )
+
+
+def _of_template(template: Object) -> Iterator[FieldProblem]:
+    yield from _of_labels("spec.template.labels", template["metadata"].get("labels"))
+    yield from pod_specs.of_spec(template["spec"], "spec.template.spec")
+
+
+def _of_budget(item: Object) -> Iterator[FieldProblem]:
+    spec = item.get("spec") or {}
+    if "minAvailable" in spec and "maxUnavailable" in spec:
+        why = "minAvailable and maxUnavailable cannot be both set"
+        yield refusals.invalid_value("spec", "", why)
+    for field in ("minAvailable", "maxUnavailable"):
+        value = spec.get(field)
+        is_share = isinstance(value, str) and re.fullmatch(r"[0-9]+%", value) is not None
+        if value is not None and not is_share and not (isinstance(value, int) and value >= 0):
+            why = "must be a non-negative integer or a percentage such as 25%"
+            yield refusals.invalid_value(f"spec.{field}", value, why)
+    try:
+        selectors.from_object(spec.get("selector"))
+    except InvalidSelectorError as problem:
+        yield refusals.invalid_value("spec.selector", spec.get("selector"), str(problem))
