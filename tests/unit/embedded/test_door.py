@@ -1,0 +1,242 @@
+"""One client's way into the cluster, on virtual time."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import msgspec
+import pytest
+
+from rescheduler.embedded.door import Call
+from rescheduler.embedded.virtual_time import run
+from rescheduler.kube import Object, errors
+from rescheduler.wire import (
+    LEASES,
+    NAMESPACES,
+    NODE_METRICS,
+    POD_MIGRATIONS,
+    PODS,
+)
+from tests.unit.embedded.place import Place, gather, names, on_virtual_time
+from tests.unit.embedded.server import migration, pod
+
+# ---------------------------------------------------------------------- calls
+
+
+@on_virtual_time
+async def test_time_passes_before_and_after(place: Place) -> None:
+    loop = asyncio.get_running_loop()
+    begun = loop.time()
+    effective: list[float] = []
+    place.store.listen(PODS, lambda _: effective.append(loop.time()))
+    await place.kube.create(PODS, "default", pod())
+    assert begun + 0.001 <= effective[0] <= loop.time() - 0.001
+
+
+@on_virtual_time
+async def test_what_is_handed_out_is_the_clients_own(place: Place) -> None:
+    made = await place.kube.create(PODS, "default", pod())
+    for own in (
+        made,
+        await place.kube.get(PODS, "default", "web"),
+        (await place.kube.list(PODS))[0],
+        (await place.kube.listing(PODS, namespace="default")).items[0],
+    ):
+        own["metadata"]["labels"]["mine"] = "yes"
+        own["spec"]["containers"].clear()
+    kept = place.api.get(PODS, "default", "web")
+    assert kept["metadata"]["labels"] == {"app": "web"}
+    assert len(kept["spec"]["containers"]) == 1
+
+
+@on_virtual_time
+async def test_lists_are_in_order_and_say_where_they_end(place: Place) -> None:
+    place.api.create(NAMESPACES, None, {"metadata": {"name": "a-team"}})
+    for name in ("b", "a"):
+        place.pod(name)
+    place.api.create(PODS, "a-team", pod("z"))
+    listing = await place.kube.listing(PODS)
+    assert [each["metadata"]["name"] for each in listing.items] == ["z", "a", "b"]
+    assert listing.version == str(place.store.version)
+    # As of the server's own kinds, and not as of custom resources.
+    assert "kind" not in listing.items[0]
+    place.api.create(POD_MIGRATIONS, "default", migration())
+    assert (await place.kube.list(POD_MIGRATIONS))[0]["kind"] == "PodMigration"
+
+
+@on_virtual_time
+async def test_lists_are_selected_by_labels(place: Place) -> None:
+    place.pod("a")
+    place.pod("b")
+    place.api.patch(PODS, "default", "b", {"metadata": {"labels": {"app": "db", "x": "1"}}})
+
+    async def named(labels: str, namespace: str | None = "default") -> list[str]:
+        found = await place.kube.list(PODS, namespace=namespace, labels=labels)
+        return [each["metadata"]["name"] for each in found]
+
+    assert await named("app=web") == ["a"]
+    assert await named("x") == ["b"]
+    assert await named("app in (web,db),!x") == ["a"]
+    assert await named("", None) == ["a", "b"]
+    assert await named("", "elsewhere") == []
+
+
+@on_virtual_time
+async def test_everything_asked_is_noted(place: Place) -> None:
+    kube = place.kube
+    made = await kube.create(PODS, "default", pod())
+    uid = made["metadata"]["uid"]
+    await kube.create(PODS, "default", pod("tried"), dry_run=True)
+    change: Object = {"metadata": {"labels": {"a": "b"}}}
+    await kube.patch(PODS, "default", "web", uid=uid, change=change)
+    await kube.evict("default", "web", uid=uid, grace_seconds=3, dry_run=True)
+    with pytest.raises(errors.Conflict):
+        await kube.delete(PODS, "default", "web", uid="another")
+    await kube.evict("default", "web", uid=uid, grace_seconds=3)
+    with pytest.raises(errors.NotFound):
+        await kube.get(PODS, "default", "web")
+    lease = await kube.create(LEASES, "default", {"metadata": {"name": "l"}})
+    await kube.replace(LEASES, "default", "l", {**lease, "spec": {"holderIdentity": "me"}})
+    requests = place.door.requests
+    assert [(each.verb, each.resource, each.subresource, each.code) for each in requests] == [
+        ("create", "pods", "", 201),
+        ("create", "pods", "", 201),
+        ("patch", "pods", "", 200),
+        ("create", "pods", "eviction", 201),
+        ("delete", "pods", "", 409),
+        ("create", "pods", "eviction", 201),
+        ("get", "pods", "", 404),
+        ("create", "leases", "", 201),
+        ("update", "leases", "", 200),
+    ]
+    assert [each.number for each in requests] == list(range(1, 10))
+    assert [each.write_number for each in requests] == [1, None, 2, None, 3, 4, None, 5, 6]
+    assert requests[7].group == "coordination.k8s.io"
+    # What they mean stands in the bodies.
+    assert requests[2].body == {"metadata": {"labels": {"a": "b"}, "uid": uid}}
+    assert requests[4].body is not None
+    assert requests[4].body["preconditions"] == {"uid": "another"}
+    assert requests[5].body is not None
+    assert requests[5].body["deleteOptions"] == {
+        "preconditions": {"uid": uid},
+        "gracePeriodSeconds": 3,
+    }
+    assert (requests[3].dry_run, requests[3].write) == (True, False)
+
+
+@on_virtual_time
+async def test_a_status_is_patched_by_its_subresource(place: Place) -> None:
+    made = place.api.create(POD_MIGRATIONS, "default", migration())
+    uid = made["metadata"]["uid"]
+    status = {"phase": "InProgress"}
+    changed = await place.kube.patch(
+        POD_MIGRATIONS, "default", "m", uid=uid, change={"status": status}, subresource="status"
+    )
+    assert changed["status"] == status
+    assert place.door.requests[-1].subresource == "status"
+
+
+def test_reads_are_repeated_and_writes_are_not() -> None:
+    asked: list[str] = []
+
+    async def around(call: Call, go_on: Callable[[], Awaitable[Any]]) -> Any:  # noqa: ANN401
+        asked.append(call.verb)
+        if len(asked) % 3:
+            raise errors.Unavailable("lost")
+        return await go_on()
+
+    async def main() -> None:
+        place = Place(around)
+        place.pod()
+        assert (await place.kube.get(PODS, "default", "web"))["metadata"]["name"] == "web"
+        assert asked == ["get"] * 3
+        with pytest.raises(errors.Unavailable):
+            await place.kube.create(PODS, "default", pod("other"))
+        assert asked == ["get"] * 3 + ["create"]
+        assert [each.code for each in place.door.requests] == [None, None, 200, None]
+
+    run(main())
+
+
+def test_who_stands_around_may_change_what_is_sent_and_heard() -> None:
+    async def around(call: Call, go_on: Callable[[], Awaitable[Any]]) -> Any:  # noqa: ANN401
+        assert call.body is not None
+        call.body["metadata"]["annotations"] = {"passed": "by"}
+        answer = await go_on()
+        assert call.code == 201
+        return {**answer, "heard": True}
+
+    async def main() -> None:
+        place = Place(around)
+        made = await place.kube.create(PODS, "default", pod())
+        assert made["heard"]
+        assert place.api.get(PODS, "default", "web")["metadata"]["annotations"] == {"passed": "by"}
+
+    run(main())
+
+
+def test_an_answer_that_is_lost_is_in_the_log() -> None:
+    async def around(_: Call, go_on: Callable[[], Awaitable[Any]]) -> Any:  # noqa: ANN401
+        await go_on()
+        raise errors.Unavailable("lost")
+
+    async def main() -> None:
+        place = Place(around)
+        with pytest.raises(errors.Unavailable):
+            await place.kube.create(PODS, "default", pod())
+        assert place.door.requests[0].code == 201
+
+    run(main())
+
+
+# ---------------------------------------------------------------------- figures
+
+
+@on_virtual_time
+async def test_figures_come_in_pieces(place: Place) -> None:
+    with pytest.raises(errors.NotFound):
+        await gather(place.kube.pieces(NODE_METRICS), 1)
+    items = [{"metadata": {"name": f"n{number}"}} for number in range(10_000)]
+    place.api.metrics = lambda _: msgspec.json.encode({"items": items})
+    pieces = await gather(place.kube.pieces(NODE_METRICS), 1)
+    assert len(pieces) > 3
+    assert msgspec.json.decode(b"".join(pieces))["items"] == items
+
+
+# ---------------------------------------------------------------------- death
+
+
+@on_virtual_time
+async def test_a_client_that_died_reaches_nobody(place: Place) -> None:
+    following = asyncio.create_task(gather(place.kube.follow(PODS), 1000))
+    watching = asyncio.create_task(gather(place.kube.watch(PODS), 1000))
+    asked = asyncio.create_task(place.kube.create(PODS, "default", pod("late")))
+    await asyncio.sleep(0)
+    place.door.sever()
+    with pytest.raises(errors.Unavailable, match="tester was cut off"):
+        await asked
+    await asyncio.gather(following, watching, return_exceptions=True)
+    assert asyncio.get_running_loop().time() < 1
+    place.pod()
+    for call in (
+        place.kube.create(PODS, "default", pod("b")),
+        place.kube.get(PODS, "default", "web"),
+        place.kube.evict("default", "web", uid="u", grace_seconds=1),
+        gather(place.kube.watch(PODS), 1),
+    ):
+        with pytest.raises(errors.Unavailable):
+            await call
+    names = [each["metadata"]["name"] for each in place.store.all(PODS)]
+    assert names == ["web"]
+
+
+@on_virtual_time
+async def test_streams_that_are_open_end_with_their_client(place: Place) -> None:
+    following = asyncio.create_task(gather(place.kube.follow(PODS), 1000))
+    watching = asyncio.create_task(gather(place.kube.watch(PODS), 1000))
+    await asyncio.sleep(1)
+    place.door.sever()
+    place.pod()
+    assert names(await following) == []
+    assert await watching == []
+    assert asyncio.get_running_loop().time() == pytest.approx(1)
