@@ -3,10 +3,15 @@
 import asyncio
 import time
 from datetime import UTC, datetime
-from typing import Protocol
+from typing import Final, Protocol
 
 
 class Clock(Protocol):
+    @property
+    def is_virtual(self) -> bool:
+        """No time passes while somebody computes, so nobody needs a thread of its own."""
+        ...
+
     def monotonic(self) -> float:
         """Seconds for measuring durations; never goes back."""
         ...
@@ -17,6 +22,8 @@ class Clock(Protocol):
 
 
 class SystemClock:
+    is_virtual: Final = False
+
     def monotonic(self) -> float:
         return time.monotonic()
 

@@ -81,13 +81,18 @@ class Passes:
         configuration: Configuration,
         observer: Observes,
         migrator: TakesMoves | None,
+        *,
+        search: plan.Search | None = None,
     ) -> None:
-        """Without a migrator they only look and plan."""
+        """Without a migrator they only look and plan. Searches begin and end as `search` says, and
+        by the clock.
+        """
         self._kube = kube
         self._clock = clock
         self._configuration = configuration
         self._observer = observer
         self._migrator = migrator
+        self._limits = search or plan.Search()
         self._memory = plan.Memory()
         self._told = _Told()
         self._stopping = False
@@ -125,7 +130,7 @@ class Passes:
 
     def _search(self) -> plan.Search:
         end = self._clock.monotonic() + _DECIDING_SECONDS
-        return plan.Search(stop=lambda: self._stopping or self._clock.monotonic() >= end)
+        return replace(self._limits, stop=lambda: self._stopping or self._clock.monotonic() >= end)
 
     def _plan(self, snapshot: Snapshot, search: plan.Search) -> Plan:
         return plan.plan(snapshot, self._configuration, search=search, memory=self._memory)

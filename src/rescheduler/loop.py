@@ -1,6 +1,7 @@
 """The continuous controller: one pass after the other, while the moves of those before go on."""
 
 import asyncio
+import random
 from collections.abc import AsyncIterator, Awaitable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -37,6 +38,16 @@ class _Counted:
     failed: int = 0
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Repeatable:
+    """For runs on virtual time, which are to come out the same again: no time passes there while a
+    search goes on, so its steps are its limit, and pauses are as long as the seed says.
+    """
+
+    seed: int = 0
+    steps: int = plan.Search().steps
+
+
 class Loop:
     """Passes at the interval, and early ones, until it is told to stop.
 
@@ -51,6 +62,7 @@ class Loop:
         stop: asyncio.Event,
         *,
         term: Term | None,
+        repeatable: Repeatable | None = None,
     ) -> None:
         """Without a term they only look, plan and tell."""
         self._kube = kube
@@ -58,6 +70,10 @@ class Loop:
         self._configuration = configuration
         self._stop = stop
         self._term = term
+        self._search, self._jitter = plan.Search(), random.Random()  # noqa: S311 - spreads retries
+        if repeatable is not None:
+            self._search = plan.Search(seed=repeatable.seed, steps=repeatable.steps)
+            self._jitter = random.Random(repeatable.seed)  # noqa: S311 - repeatable
         self._early = Early()
         self._cycle = 0
         self._failures = 0
@@ -88,7 +104,9 @@ class Loop:
     async def _observe_and_act(self) -> None:
         configuration = self._configuration
         needed = plan.needs(configuration.enabled_strategies)
-        async with observing(self._kube, self._clock, needed, configuration.usage) as observer:
+        async with observing(
+            self._kube, self._clock, needed, configuration.usage, jitter=self._jitter
+        ) as observer:
             if not await self._unless_stopped(observer.settled()):
                 return
             await self._unless_stopped(observer.measure())
@@ -102,6 +120,7 @@ class Loop:
                 holder=self._term.holder,
                 fence=self._term.number,
                 why_not=checking(observer, configuration),
+                jitter=self._jitter,
             ) as migrator:
                 if not await self._unless_stopped(migrator.synced()):
                     return
@@ -121,7 +140,9 @@ class Loop:
     # ------------------------------------------------------------------ round and round
 
     async def _go_round(self, observer: Observer, migrator: Migrator | None) -> None:
-        passes = Passes(self._kube, self._clock, self._configuration, observer, migrator)
+        passes = Passes(
+            self._kube, self._clock, self._configuration, observer, migrator, search=self._search
+        )
         async with self._beside(passes) as carrying:
             while not self._stop.is_set():
                 why = self._early.take()
@@ -310,7 +331,12 @@ def _counted(number: int, thing: str) -> str:
 
 
 async def run(
-    connect: Connect, clock: Clock, configuration: Configuration, stop: asyncio.Event
+    connect: Connect,
+    clock: Clock,
+    configuration: Configuration,
+    stop: asyncio.Event,
+    *,
+    repeatable: Repeatable | None = None,
 ) -> None:
     """Until it is told to stop. While another leads it stands by, and looks at nothing else: what
     it would see by then is listed anew in a moment, and until then costs nobody anything.
@@ -334,7 +360,8 @@ async def run(
                 task.cancel()
             await asyncio.gather(acquired, stopped, return_exceptions=True)
         term = right.leadership.term
-        await right.use(Loop(right.kube, clock, configuration, stop, term=term).run())
+        acts = Loop(right.kube, clock, configuration, stop, term=term, repeatable=repeatable)
+        await right.use(acts.run())
 
 
 async def dry_run(

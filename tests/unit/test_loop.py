@@ -29,6 +29,8 @@ TIMES_FASTER = 1000
 
 
 class FastClock:
+    is_virtual = False
+
     def monotonic(self) -> float:
         return time.monotonic() * TIMES_FASTER
 
@@ -133,7 +135,7 @@ class Scene:
 @contextmanager
 def playing(monkeypatch: pytest.MonkeyPatch, scene: Scene) -> Iterator[Callable[..., loop.Loop]]:
     @asynccontextmanager
-    async def observing(*_: object) -> AsyncIterator[Observer]:
+    async def observing(*_: object, **__: object) -> AsyncIterator[Observer]:
         scene.observed += 1
         if scene.dies is not None:
             raise scene.dies
@@ -144,7 +146,7 @@ def playing(monkeypatch: pytest.MonkeyPatch, scene: Scene) -> Iterator[Callable[
         yield scene.migrator
 
     class Passes:
-        def __init__(self, *_: object) -> None:
+        def __init__(self, *_: object, **__: object) -> None:
             self.one = scene.one
             self.stop = scene.hurry
 

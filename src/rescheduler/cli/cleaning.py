@@ -11,6 +11,7 @@ from rescheduler.cli.layout import counted
 from rescheduler.cli.options import Config, Context, Kubeconfig
 from rescheduler.cli.output import tell
 from rescheduler.cli.running import connecting
+from rescheduler.clock import Clock, SystemClock
 from rescheduler.errors import ReschedulerError
 
 if TYPE_CHECKING:
@@ -68,32 +69,37 @@ def cleanup(
     logs.set_up(quiet=True)
     configuration = config.Configuration() if config_file is None else config.load(config_file)
     connect = connecting(kubeconfig or configuration.client_connection.kubeconfig, context)
-    cleaning = _Cleaning(configuration, connect, everything=everything, seconds=seconds)
-    try:
-        asyncio.run(cleaning.preview() if dry_run else cleaning.run())
-    except KeyboardInterrupt:
-        tell(["interrupted; rescheduler cleanup goes on where this one was cut short"])
-        raise typer.Exit(_INTERRUPTED) from None
+    cleaning = Cleaning(
+        configuration, connect, SystemClock(), everything=everything, seconds=seconds
+    )
+    raise typer.Exit(asyncio.run(cleaning.to_its_end(dry_run=dry_run)))
 
 
-class _Cleaning:
+class Cleaning:
     def __init__(
         self,
         configuration: config.Configuration,
         connect: "Connect",
+        clock: Clock,
         *,
-        everything: bool,
-        seconds: float | None,
+        everything: bool = False,
+        seconds: float | None = None,
     ) -> None:
-        # Slow to import, and not needed to print a usage message.
-        from rescheduler.clock import SystemClock
-
         self._configuration = configuration
         self._connect = connect
         self._everything = everything
         self._seconds = seconds
-        self._clock = SystemClock()
+        self._clock = clock
         self._removed = 0
+
+    async def to_its_end(self, *, dry_run: bool = False) -> int:
+        """The exit status. Raises NotClean."""
+        try:
+            await (self.preview() if dry_run else self.run())
+        except asyncio.CancelledError:
+            tell(["interrupted; rescheduler cleanup goes on where this one was cut short"])
+            return _INTERRUPTED
+        return 0
 
     async def preview(self) -> None:
         from rescheduler.migrate import cleaning

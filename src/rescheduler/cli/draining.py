@@ -12,6 +12,7 @@ from rescheduler.cli.layout import counted, printable
 from rescheduler.cli.options import Config, Context, Kubeconfig
 from rescheduler.cli.output import say, tell
 from rescheduler.cli.running import connecting
+from rescheduler.clock import Clock, SystemClock
 from rescheduler.config.durations import SECOND, parse_nanoseconds
 from rescheduler.config.places import quoted
 
@@ -67,7 +68,8 @@ def drain(
     logs.set_up(quiet=True)
     configuration = _configuration(config_file)
     connect = connecting(kubeconfig or configuration.client_connection.kubeconfig, context)
-    raise typer.Exit(_drain(configuration, connect, node, seconds, dry_run=dry_run))
+    ending = empty(configuration, connect, SystemClock(), node, seconds=seconds, dry_run=dry_run)
+    raise typer.Exit(asyncio.run(ending))
 
 
 def duration(flag: str, text: str) -> float | None:
@@ -89,36 +91,33 @@ def say_line(line: str) -> None:
     say(printable(line) + "\n")
 
 
-def _drain(
+async def empty(
     configuration: config.Configuration,
     connect: "Connect",
+    clock: Clock,
     node: str,
-    seconds: float | None,
     *,
-    dry_run: bool,
+    seconds: float | None = None,
+    dry_run: bool = False,
 ) -> int:
+    """The exit status."""
     # Slow to import, and not needed to print a usage message.
-    from rescheduler.clock import SystemClock
     from rescheduler.drain import Drain
 
-    draining = Drain(SystemClock(), configuration, node, say_line)
+    draining = Drain(clock, configuration, node, say_line)
     if dry_run:
-        asyncio.run(_preview(draining, connect, node))
+        await _preview(draining, connect, node)
         return 0
     try:
-        asyncio.run(_within(draining, connect, seconds))
-    except KeyboardInterrupt:
+        async with asyncio.timeout(seconds):
+            await draining.run(connect)
+    except asyncio.CancelledError:
         tell([f"interrupted; {_what_is_left(draining, node)}"])
         return _INTERRUPTED
     except TimeoutError:
         tell([f"error: not done in time; {_what_is_left(draining, node)}"])
         return _FAILED
     return _end(draining, node)
-
-
-async def _within(draining: "Drain", connect: "Connect", seconds: float | None) -> None:
-    async with asyncio.timeout(seconds):
-        await draining.run(connect)
 
 
 async def _preview(draining: "Drain", connect: "Connect", node: str) -> None:

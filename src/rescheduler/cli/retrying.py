@@ -57,15 +57,16 @@ def retry(
     Exit status: 0 when it was asked for, 1 when it cannot be, 2 for wrong usage.
     """
     logs.set_up(quiet=True)
-    created = asyncio.run(_retry(connecting(kubeconfig, context), namespace, name))
-    say(f"{_KIND}/{created} created\n")
+    asyncio.run(ask_again(connecting(kubeconfig, context), namespace, name))
 
 
-async def _retry(connect: "Connect", namespace: str, name: str) -> str:
+async def ask_again(connect: "Connect", namespace: str, name: str) -> None:
+    """Raises CannotRetry."""
     async with connect() as kube:
         record = await _find(kube, namespace, name)
         await _insist_that_it_can(kube, record)
-        return await _ask_again(kube, record)
+        created = await _create(kube, record)
+    say(f"{_KIND}/{created} created\n")
 
 
 async def _find(kube: "KubeApi", namespace: str, name: str) -> dict[str, Any]:
@@ -113,7 +114,7 @@ async def _insist_that_it_can(kube: "KubeApi", record: dict[str, Any]) -> None:
         )
 
 
-async def _ask_again(kube: "KubeApi", record: dict[str, Any]) -> str:
+async def _create(kube: "KubeApi", record: dict[str, Any]) -> str:
     from rescheduler.kube import errors
     from rescheduler.migrate.deciding import records
     from rescheduler.wire import POD_MIGRATIONS

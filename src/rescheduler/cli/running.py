@@ -2,9 +2,8 @@
 
 import asyncio
 import signal
-from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Final
+from typing import TYPE_CHECKING, Annotated, Final
 
 import structlog
 import typer
@@ -12,6 +11,7 @@ import typer
 from rescheduler import __version__, config, logs
 from rescheduler.cli.options import Context, Kubeconfig
 from rescheduler.cli.output import tell
+from rescheduler.clock import Clock, SystemClock
 from rescheduler.errors import ReschedulerError
 
 if TYPE_CHECKING:
@@ -77,15 +77,12 @@ def run(  # noqa: PLR0913 - the flags of a command
     structlog.get_logger().info(
         "starts", version=__version__, configuration=config.to_document(configuration)
     )
-    if not once:
-        raise typer.Exit(asyncio.run(_continuously(configuration, connect, dry_run=dry_run)))
-    try:
-        raise typer.Exit(asyncio.run(_one_pass(configuration, connect, dry_run=dry_run)))
-    except KeyboardInterrupt:
-        tell(
-            ["interrupted; the next run ends what is left unfinished, as does rescheduler cleanup"]
-        )
-        raise typer.Exit(_INTERRUPTED) from None
+    clock = SystemClock()
+    if once:
+        ending = one_pass(configuration, connect, clock, dry_run=dry_run)
+    else:
+        ending = _until_a_signal_comes(configuration, connect, clock, dry_run=dry_run)
+    raise typer.Exit(asyncio.run(ending))
 
 
 def connecting(kubeconfig: str, context: str | None) -> "Connect":
@@ -98,10 +95,17 @@ def connecting(kubeconfig: str, context: str | None) -> "Connect":
 # ---------------------------------------------------------------------- one pass
 
 
-async def _one_pass(
-    configuration: config.Configuration, connect: "Connect", *, dry_run: bool
+async def one_pass(
+    configuration: config.Configuration, connect: "Connect", clock: Clock, *, dry_run: bool = False
 ) -> int:
-    report = await _report(configuration, connect, dry_run=dry_run)
+    """The exit status."""
+    try:
+        report = await _report(configuration, connect, clock, dry_run=dry_run)
+    except asyncio.CancelledError:
+        tell(
+            ["interrupted; the next run ends what is left unfinished, as does rescheduler cleanup"]
+        )
+        return _INTERRUPTED
     structlog.get_logger().info(
         "pass ended", moved=report.moved, failed=report.failed, summary=report.summary
     )
@@ -109,17 +113,15 @@ async def _one_pass(
 
 
 async def _report(
-    configuration: config.Configuration, connect: "Connect", *, dry_run: bool
+    configuration: config.Configuration, connect: "Connect", clock: Clock, *, dry_run: bool
 ) -> "Report":
     from rescheduler import acting, cycle
-    from rescheduler.clock import SystemClock
 
-    clock, election = SystemClock(), configuration.leader_election
     if dry_run:
         async with connect() as kube:
             return await cycle.dry_run_once(kube, clock, configuration)
     try:
-        async with acting.acting(connect, clock, election) as right:
+        async with acting.acting(connect, clock, configuration.leader_election) as right:
             term, may_write = right.leadership.term, right.leadership.may_write
             return await right.use(
                 cycle.run_once(right.kube, clock, configuration, term, may_write)
@@ -133,42 +135,53 @@ async def _report(
 # ---------------------------------------------------------------------- continuously
 
 
-async def _continuously(
-    configuration: config.Configuration, connect: "Connect", *, dry_run: bool
-) -> int:
-    from rescheduler import loop
-    from rescheduler.clock import SystemClock
+class Stopping:
+    """How the controller is told to stop: the first time it comes to an orderly end, and the second
+    time to an immediate one. Made in the task that it is about.
+    """
 
-    stop = asyncio.Event()
-    received = told_to_stop(stop)
+    def __init__(self) -> None:
+        self.event = asyncio.Event()
+        self.received: list[int] = []
+        self._task = asyncio.current_task()
+
+    def tell(self, number: int) -> None:
+        self.received.append(number)
+        structlog.get_logger().info("told to stop", signal=signal.Signals(number).name)
+        self.event.set()
+        if len(self.received) > 1 and self._task is not None:
+            self._task.cancel()
+
+    def hear_signals(self) -> None:
+        for number in (signal.SIGTERM, signal.SIGINT):
+            asyncio.get_running_loop().add_signal_handler(number, self.tell, number)
+
+
+async def _until_a_signal_comes(
+    configuration: config.Configuration, connect: "Connect", clock: Clock, *, dry_run: bool
+) -> int:
+    stopping = Stopping()
+    stopping.hear_signals()
+    return await continuously(configuration, connect, clock, stopping, dry_run=dry_run)
+
+
+async def continuously(
+    configuration: config.Configuration,
+    connect: "Connect",
+    clock: Clock,
+    stopping: Stopping,
+    *,
+    dry_run: bool = False,
+) -> int:
+    """The exit status."""
+    from rescheduler import loop
+
     going = loop.dry_run if dry_run else loop.run
     try:
-        await going(connect, SystemClock(), configuration, stop)
+        await going(connect, clock, configuration, stopping.event)
     except asyncio.CancelledError:
-        if len(received) <= 1:
+        if len(stopping.received) <= 1:
             raise
         structlog.get_logger().warning("ends at once: the next one goes on with what is unfinished")
         return _INTERRUPTED
-    return _INTERRUPTED if received and received[0] == signal.SIGINT else _OK
-
-
-def told_to_stop(stop: asyncio.Event) -> list[int]:
-    """From now on a signal lets us come to an orderly end, and a second one to an immediate one.
-    Gives the signals that came.
-    """
-    received: list[int] = []
-    running, main = asyncio.get_running_loop(), asyncio.current_task()
-
-    def hear(number: int) -> Callable[[], Any]:
-        def heard() -> None:
-            received.append(number)
-            structlog.get_logger().info("told to stop", signal=signal.Signals(number).name)
-            stop.set()
-            if len(received) > 1 and main is not None:
-                main.cancel()
-
-        return heard
-
-    for number in (signal.SIGTERM, signal.SIGINT):
-        running.add_signal_handler(number, hear(number))
-    return received
+    return _INTERRUPTED if stopping.received[:1] == [signal.SIGINT] else _OK

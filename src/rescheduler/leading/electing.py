@@ -1,12 +1,19 @@
-"""Runs a candidate in a thread of its own, so that its renewals do not wait for our planning."""
+"""Runs a candidate in a thread of its own, so that its renewals do not wait for our planning; on
+virtual time, where planning takes none, in the event loop of everybody.
+"""
 
 import asyncio
 import math
 import os
 import threading
 import uuid
-from collections.abc import AsyncIterator, Callable
-from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import (
+    AbstractAsyncContextManager,
+    asynccontextmanager,
+    contextmanager,
+    suppress,
+)
 from typing import TypeVar
 
 import structlog
@@ -72,13 +79,13 @@ async def leading(
     clock: Clock,
     *,
     identity: str = "",
-    boottime: Callable[[], float] = time_since_boot,
 ) -> AsyncIterator[Candidate]:
     """Takes part in the election as long as the block lasts; releases the lease at its end, so
     nothing that writes may outlive the block. `connect` is called in the election's own thread. An
     identity is for one election only.
     """
     candidate = Candidate(identity or own_identity())
+    boottime = clock.monotonic if clock.is_virtual else time_since_boot
     if not settings.leader_elect:
         candidate.begin(Term(candidate.identity, 0), Deadline(math.inf, boottime))
         yield candidate
@@ -111,16 +118,20 @@ class _Election:
         self._candidate = candidate
         self._boottime = boottime
         self._log = structlog.get_logger()
-        self._loop = asyncio.new_event_loop()
+        self._main_loop = asyncio.get_running_loop()
+        self._loop = self._main_loop if clock.is_virtual else asyncio.new_event_loop()
         self._stopping = asyncio.Event()
         self._deadline: Deadline | None = None
         self._ended = asyncio.Event()
-        self._main_loop = asyncio.get_running_loop()
         # A process that is to die must not wait for it.
         self._thread = threading.Thread(target=self._run, name="election", daemon=True)
+        self._task: asyncio.Task[None] | None = None
 
     def start(self) -> None:
-        self._thread.start()
+        if self._clock.is_virtual:
+            self._task = self._loop.create_task(self._run_beside(), name="election")
+        else:
+            self._thread.start()
 
     async def stop(self) -> None:
         # What still writes is refused before the lease is released: the campaign sees to that.
@@ -128,12 +139,24 @@ class _Election:
             self._loop.call_soon_threadsafe(self._stopping.set)
         await self._ended.wait()
         # Saying so was the last thing it did.
-        self._thread.join()
+        if self._task is not None:
+            await self._task
+        else:
+            self._thread.join()
 
     def _run(self) -> None:
+        with self._telling(), asyncio.Runner(loop_factory=lambda: self._loop) as runner:
+            runner.run(self._take_part())
+
+    async def _run_beside(self) -> None:
+        with self._telling():
+            await self._take_part()
+
+    @contextmanager
+    def _telling(self) -> Iterator[None]:
+        """Of its end, however it comes."""
         try:
-            with asyncio.Runner(loop_factory=lambda: self._loop) as runner:
-                runner.run(self._take_part())
+            yield
         except ReschedulerError as problem:
             self._candidate.fail(problem)
         except Exception as problem:  # noqa: BLE001 - a bug must not leave anybody waiting

@@ -6,6 +6,7 @@ also those that another leader left in the middle.
 
 import asyncio
 import hashlib
+import random
 from collections import Counter
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager, suppress
@@ -81,6 +82,7 @@ class Migrator:
         fence: int,
         why_not: Callable[[Intent], str],
         carry_out: bool,
+        jitter: random.Random,
     ) -> None:
         self._kube = kube
         self._clock = clock
@@ -105,6 +107,7 @@ class Migrator:
             records_of=self._store.of_namespace,
             learn=self._store.learn,
             trouble=lambda: self._concurrency.trouble(clock.monotonic()),
+            jitter=jitter,
         )
         self._running: dict[Key, asyncio.Task[None]] = {}
         self._workers: dict[Key, Worker] = {}
@@ -480,10 +483,12 @@ async def migrating(  # noqa: PLR0913
     fence: int = 0,
     why_not: Callable[[Intent], str] = lambda _: "",
     carry_out: bool = True,
+    jitter: random.Random | None = None,
 ) -> AsyncIterator[Migrator]:
     """Goes on with what is unfinished, and with what is asked for, until the block ends.
 
-    `carry_out` False: only asks, and sees how it goes; somebody else carries it out.
+    `carry_out` False: only asks, and sees how it goes; somebody else carries it out. `jitter`
+    spreads retries.
     """
     migrator = Migrator(
         kube,
@@ -493,6 +498,7 @@ async def migrating(  # noqa: PLR0913
         fence=fence,
         why_not=why_not,
         carry_out=carry_out,
+        jitter=jitter or random.Random(),  # noqa: S311 - guards nothing
     )
     try:
         async with asyncio.TaskGroup() as tasks:

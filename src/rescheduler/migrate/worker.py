@@ -90,11 +90,11 @@ class Worker:
         async with self._context.namespaces.using(intent.namespace) as namespace:
             lookout = Lookout(self._context, namespace, self._recorder, intent)
             self._lookout = lookout
-            namespace.listeners.add(lookout.hear)
+            namespace.listeners[lookout.hear] = None
             try:
                 return await self._go_on(lookout)
             finally:
-                namespace.listeners.discard(lookout.hear)
+                namespace.listeners.pop(lookout.hear, None)
 
     async def _go_on(self, lookout: Lookout) -> Outcome:
         troubles = Troubles(self._context, lookout.intent, self._memory, lookout, self._log)

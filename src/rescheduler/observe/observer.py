@@ -34,7 +34,12 @@ _FINAL: Final = (errors.Unauthorized, errors.Untrusted)
 
 class Observer:
     def __init__(
-        self, kube: KubeApi, clock: Clock, usage: UsageSettings, tasks: asyncio.TaskGroup
+        self,
+        kube: KubeApi,
+        clock: Clock,
+        usage: UsageSettings,
+        tasks: asyncio.TaskGroup,
+        jitter: random.Random,
     ) -> None:
         self._kube = kube
         self._clock = clock
@@ -47,11 +52,11 @@ class Observer:
         self._nodes_seen = 0
         self._nodes_changed = asyncio.Event()
         self._running = [tasks.create_task(self._sample(), name="measure usage")]
-        self._jitter = random.Random()  # noqa: S311 - spreads retries, guards nothing
+        self._jitter = jitter
 
     def want(self, names: Iterable[str]) -> None:
         """Follows these resources (`pods`, `replicasets`, ...) from now on, if not yet done."""
-        for name in names:
+        for name in sorted(names):
             if name in self._followers:
                 continue
             resource = sources.BY_NAME[name]
@@ -178,16 +183,22 @@ class Observer:
 
 @asynccontextmanager
 async def observing(
-    kube: KubeApi, clock: Clock, names: Iterable[str], usage: UsageSettings
+    kube: KubeApi,
+    clock: Clock,
+    names: Iterable[str],
+    usage: UsageSettings,
+    *,
+    jitter: random.Random | None = None,
 ) -> AsyncIterator[Observer]:
-    """Follows these resources, and measures usage as set.
+    """Follows these resources, and measures usage as set. `jitter` spreads retries.
 
     Should one of its tasks end by an error that nobody expected, the block is cancelled and the
     error comes out of it: to go on half blind would be worse than to start again.
     """
     try:
         async with asyncio.TaskGroup() as tasks:
-            observer = Observer(kube, clock, usage, tasks)
+            chance = jitter or random.Random()  # noqa: S311 - guards nothing
+            observer = Observer(kube, clock, usage, tasks, chance)
             observer.want(names)
             try:
                 yield observer

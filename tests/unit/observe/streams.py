@@ -43,6 +43,8 @@ def gone(*names: str, version: str) -> Batch:
 class OurClock:
     """Time passes when somebody sleeps, or the script says so."""
 
+    is_virtual = False
+
     def __init__(self) -> None:
         self.time = START
         self.slept: list[float] = []

@@ -27,6 +27,8 @@ Word = Batch | asyncio.Event | errors.KubeError
 class SlowClock:
     """Time passes when the test says so."""
 
+    is_virtual = False
+
     def __init__(self) -> None:
         self.time = START
         self._sleepers: list[tuple[float, asyncio.Event]] = []

@@ -22,6 +22,8 @@ SETTINGS = UsageSettings(debounce=1, interval_seconds=30, window_seconds=300)
 class ScriptedClock:
     """Time passes when somebody sleeps, and only then."""
 
+    is_virtual = False
+
     def __init__(self) -> None:
         self.time = START
         self.slept: list[float] = []
