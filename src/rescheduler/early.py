@@ -45,6 +45,7 @@ class Watched:
         self._minds_loads = "ResourceOptimization" in configuration.enabled_strategies
         self._maintained = self._in_maintenance()
         self._hot = self._hot_nodes() if self._minds_loads else frozenset()
+        self._samples = observer.samples if self._minds_loads else 0
 
     async def watch_nodes(self, early: Early) -> None:
         """For ever."""
@@ -57,8 +58,12 @@ class Watched:
         """For ever."""
         while True:
             await self._clock.sleep(_GLANCE_SECONDS)
-            if self._minds_loads and (news := self._news_of_loads()):
+            if self._minds_loads and self._is_measured_anew() and (news := self._news_of_loads()):
                 early.call(news)
+
+    def _is_measured_anew(self) -> bool:
+        before, self._samples = self._samples, self._observer.samples
+        return self._samples != before
 
     def _news_of_maintenance(self) -> str:
         now = self._in_maintenance()

@@ -39,6 +39,9 @@ _TIDY_SECONDS: Final = 60.0
 _TRY_AGAIN_SECONDS: Final = 2.0
 _INCOMPLETE_SECONDS: Final = 30.0
 """After which no further members of a group are waited for."""
+_WAITING_SECONDS: Final = 1.0
+_IDLE_SECONDS: Final = 60.0
+"""After which a look is taken without any news: what waits may have become due by itself."""
 # News comes in bursts; one round for all of a burst.
 _GATHER_SECONDS: Final = 0.02
 # After an error that nobody expected, or a refusal that only an operator can mend.
@@ -230,6 +233,8 @@ class Migrator:
         if self._carry_out:
             tasks.append(asyncio.create_task(self._tidy_up(), name="tidy records up"))
             tasks.append(asyncio.create_task(self._try_again(), name="try failed ones again"))
+        for task in tasks:
+            task.add_done_callback(lambda _: self._news.set())
         try:
             await self._store.synced()
             while True:
@@ -237,7 +242,7 @@ class Migrator:
                 self._tickets.look()
                 if self._carry_out and not self._is_stopping:
                     await self._start_some()
-                await _either(self._news, 1.0)
+                await _either(self._news, _WAITING_SECONDS if self.unfinished else _IDLE_SECONDS)
                 for task in tasks:
                     if task.done():
                         task.result()  # it never ends in order

@@ -30,6 +30,8 @@ class Store:
         self._clock = clock
         self._tell = tell
         self._records: dict[Key, Object] = {}
+        self._unfinished: dict[Key, Object] = {}
+        """Of these, those that are not over: they are asked for often, and are few."""
         self._synced = asyncio.Event()
         self._problem: ReschedulerError | None = None
         self._said = ""
@@ -60,7 +62,7 @@ class Store:
 
     def unfinished(self) -> list[Object]:
         """The oldest first."""
-        found = [each for each in self._records.values() if records.is_unfinished(each)]
+        found = self._unfinished.values()
         return sorted(found, key=lambda each: (each["metadata"]["creationTimestamp"], key_of(each)))
 
     def learn(self, record: Object) -> None:
@@ -70,8 +72,16 @@ class Store:
         known = self._records.get(key_of(record))
         is_same = known is not None and known["metadata"]["uid"] == record["metadata"]["uid"]
         if not is_same or known is None or version_of(record) >= version_of(known):
-            self._records[key_of(record)] = record
+            self._keep(record)
             self._tell()
+
+    def _keep(self, record: Object) -> None:
+        key = key_of(record)
+        self._records[key] = record
+        if records.is_unfinished(record):
+            self._unfinished[key] = record
+        else:
+            self._unfinished.pop(key, None)
 
     def _is_readable(self, record: Object) -> bool:
         """Of another version, or written by hand: not to be carried out, nor stumbled over."""
@@ -87,6 +97,7 @@ class Store:
         known = self._records.get(key_of(record))
         if known is not None and known["metadata"]["uid"] == record["metadata"]["uid"]:
             del self._records[key_of(record)]
+            self._unfinished.pop(key_of(record), None)
             self._tell()
 
     def has(self, record: Object) -> bool:
@@ -130,7 +141,9 @@ class Store:
             is_news = before_it.get(key) != version_of(known)
             if is_news and (key not in listed or version_of(known) > version_of(listed[key])):
                 listed[key] = known
-        self._records = listed
+        self._records, self._unfinished = {}, {}
+        for record in listed.values():
+            self._keep(record)
         self._problem, self._said = None, ""
         self._synced.set()
         self._tell()

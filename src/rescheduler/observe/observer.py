@@ -152,6 +152,11 @@ class Observer:
             await self._has_sampler.wait()
         await self._sampler.sample()
 
+    @property
+    def samples(self) -> int:
+        """Of usage, that were taken so far."""
+        return self._sampler.samples if self._sampler is not None else 0
+
     async def _sample(self) -> None:
         # To choose takes as long as who is asked takes to answer: what is followed does not wait.
         async with choose(self._usage, self._kube) as choice:

@@ -304,7 +304,10 @@ def _condition(record: Object, standing: Standing, now: datetime) -> dict[str, A
 def phase_of(record: Object) -> Phase:
     text = (record.get("status") or {}).get("phase") or Phase.PENDING
     # Of another version: it is under way, and whoever can read the rest of it goes on.
-    return Phase(text) if text in list(Phase) else Phase.IN_PROGRESS
+    return _PHASES.get(text, Phase.IN_PROGRESS)
+
+
+_PHASES: Final = {each.value: each for each in Phase}
 
 
 def reason_of(text: str) -> Reason:

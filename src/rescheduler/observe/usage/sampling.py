@@ -45,6 +45,8 @@ class Sampler:
         self._asked_at = -math.inf
         self._failing_since: float | None = None
         self._told: set[str] = set()
+        self.samples = 0
+        """That were taken so far: while it is the same, nothing new is known."""
 
     async def run(self) -> None:
         """Until cancelled; no failure of the source ends it."""
@@ -75,6 +77,7 @@ class Sampler:
 
     def _take(self, sample: Sample) -> None:
         now = self._now()
+        self.samples += 1
         self._history.follow(self._placement(), now)
         self._tell_once(self._history.add(sample, now))
         if self._failing_since is not None:
