@@ -1,10 +1,12 @@
 # `make help` lists the targets. Every target does its own set-up, from a fresh clone on.
-# (demo and cluster-up build the control plane by themselves, and not what only the tests need.)
+# (cluster-up builds the control plane by itself, and not what only the tests need.)
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
 PYTHON ?= python3
 NODES ?= 50
 N ?= 100000
+SEEDS ?= 200
+FIRST_SEED ?= 0
 BIN := .venv/bin
 PIP := $(BIN)/pip --disable-pip-version-check --quiet install
 COMPILE := $(BIN)/uv pip compile -q pyproject.toml --universal --python-version 3.11 \
@@ -18,30 +20,35 @@ help: ## List the targets
 install: .venv/installed ## Leave a working .venv/bin/rescheduler
 
 .PHONY: demo
-demo: .venv/installed-dev ## Watch one pod move without a dip, on a real control plane
-	$(BIN)/python -m testbed demo
+demo: .venv/installed ## Watch pods move without a dip, in a cluster inside the process: only Python is needed
+	$(BIN)/rescheduler demo
 
 .PHONY: test
-test: test-unit test-cluster ## Run all tests, on a real control plane
+test: test-unit test-cluster ## Run all tests, on the embedded cluster and on a real control plane
 
 .PHONY: test-unit
-test-unit: .venv/installed-dev ## Run the tests that need no cluster
-	$(BIN)/python -m pytest tests/unit -n 2
+test-unit: .venv/installed-dev ## Run the tests that need no control plane: units, and all scenarios on the embedded cluster
+	CLUSTERS=embedded $(BIN)/python -m pytest tests/unit tests/scenarios -n 2
 
 .PHONY: test-cluster
-test-cluster: controlplane ## Run the tests on a real control plane
-	$(BIN)/python -m pytest tests/cluster -n 4 --durations=5
+test-cluster: controlplane ## Run the tests on a real control plane, the same scenarios among them
+	CLUSTERS=real $(BIN)/python -m pytest tests/cluster tests/scenarios tests/twin -n 4 --durations=5
 
 .PHONY: test-full
 test-full: test crash-matrix ## Run all tests, and those that CI samples in full
 	MANY_MIGRATIONS=200 EXACT_REQUESTS_PODS=12000 QUANTITIES=1000000 FIT_VERDICTS=10000 $(BIN)/python -m pytest \
 		tests/cluster/test_exact_requests.py tests/cluster/test_quantities.py \
-		tests/cluster/test_fit_oracle.py tests/cluster/test_many_at_once.py
+		tests/cluster/test_fit_oracle.py tests/scenarios/test_many_at_once.py
 
 .PHONY: crash-matrix
-crash-matrix: controlplane ## Disturb migrations at every write, by crashes, users and faults: all cases, of which CI draws some
-	CRASH_MATRIX=all USER_MATRIX=all FAULT_MATRIX=all $(BIN)/python -m pytest -n 4 \
-		tests/cluster/test_crash_matrix.py tests/cluster/test_user_wins.py tests/cluster/test_api_faults.py
+crash-matrix: controlplane ## Disturb migrations at every write, by crashes, users and faults: all cases on a real control plane, of which CI draws some
+	CLUSTERS=real CRASH_MATRIX=all USER_MATRIX=all FAULT_MATRIX=all $(BIN)/python -m pytest -n 4 \
+		tests/scenarios/test_crash_matrix.py tests/scenarios/test_user_wins.py \
+		tests/scenarios/test_api_faults.py tests/scenarios/test_watch_faults.py
+
+.PHONY: twin
+twin: controlplane ## Do the same random acts to the embedded cluster and a real one, SEEDS=200 times, and compare
+	SEEDS=$(SEEDS) FIRST_SEED=$(FIRST_SEED) SHRINK=1 $(BIN)/python -m pytest tests/twin -n 2
 
 .PHONY: fit-oracle
 fit-oracle: controlplane ## Hold N=100000 verdicts on what fits where against the real kube-scheduler

@@ -13,7 +13,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
-from bench import balance_bound, observing, packing, planning
+from bench import balance_bound, demonstrating, observing, packing, planning, simulating
 from testbed import build, builders
 from testbed.audit import Audit
 from testbed.instance import Instance, OwnedInstance
@@ -35,6 +35,8 @@ async def main() -> None:
         await _one_move(table, owned.instance, where)
         await _drain(table, owned.instance, where)
     _process(table)
+    demonstrating.measure(table)
+    simulating.measure(table)
     planning.measure(table)
     balance_bound.measure(table)
     packing.measure(table)

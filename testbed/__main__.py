@@ -1,4 +1,4 @@
-"""python -m testbed build | up --nodes N | down | demo."""
+"""python -m testbed build | up --nodes N | down."""
 
 import argparse
 import asyncio
@@ -105,7 +105,6 @@ def main() -> None:
     start = commands.add_parser("up", help="start a control plane that stays")
     start.add_argument("--nodes", type=int, default=50)
     commands.add_parser("down", help="stop it")
-    commands.add_parser("demo", help="watch one pod move")
     arguments = parser.parse_args()
     try:
         if arguments.command == "build":
@@ -113,12 +112,8 @@ def main() -> None:
                 build.programs(name)
         elif arguments.command == "up":
             up(arguments.nodes)
-        elif arguments.command == "down":
-            down()
         else:
-            from testbed import demo
-
-            sys.exit(asyncio.run(demo.run()))
+            down()
     except (build.BuildError, InstanceError) as problem:
         sys.exit(f"error: {problem}")
 

@@ -4,7 +4,7 @@ import asyncio
 import contextlib
 import json
 import secrets
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -17,13 +17,15 @@ _CATCH_UP_SECONDS = 20.0
 _LOOK_AGAIN_SECONDS = 0.02
 
 
+Requests = Callable[[], Awaitable[Sequence[Write]]]
+"""All that the process under test has asked so far, in the order of the answers."""
+
+
 class Auditor:
-    def __init__(self, api: Api, audit_log: Path, namespace: str, credential: str) -> None:
-        """`credential` names the token whose requests are the process's own."""
+    def __init__(self, api: Api, requests: Requests, namespace: str) -> None:
         self._api = api
-        self._audit_log = audit_log
+        self._requests = requests
         self._namespace = namespace
-        self._credential = credential
         self._watches: list[asyncio.Task[None]] = []
         self._seen: list[Observation] = []
         self._latest: dict[str, dict[str, str]] = {kind: {} for kind in WATCHED_KINDS}
@@ -33,21 +35,11 @@ class Auditor:
     async def audit(self) -> Audit:
         """The history so far, complete; or the error by which one of the watches ended."""
         await self._catch_up()
-        await self._log_is_written()
         return Audit(
             history=tuple(sorted(self._seen, key=lambda seen: seen.version)),
             began=self._began,
-            requests=tuple(read_requests(self._audit_log, self._credential)),
+            requests=tuple(await self._requests()),
         )
-
-    async def _log_is_written(self) -> None:
-        """The server writes a line after it has answered. Once a later one is there, all are."""
-        marker = f"marker-{secrets.token_hex(8)}"
-        with contextlib.suppress(ApiError):
-            await self._api.delete("ConfigMap", self._namespace, marker)
-        async with asyncio.timeout(_CATCH_UP_SECONDS):
-            while marker not in self._audit_log.read_text():  # noqa: ASYNC110
-                await asyncio.sleep(_LOOK_AGAIN_SECONDS)
 
     async def begin(self) -> None:
         versions = {}
@@ -110,10 +102,34 @@ class Auditor:
         self._check_watches()
 
 
+class AuditLog:
+    """Of a real API server. `credential` names the token whose requests are the process's own."""
+
+    def __init__(self, api: Api, path: Path, namespace: str, credential: str) -> None:
+        self._api = api
+        self._path = path
+        self._namespace = namespace
+        self._credential = credential
+
+    async def requests(self) -> list[Write]:
+        await self._is_written()
+        return read_requests(self._path, self._credential)
+
+    async def _is_written(self) -> None:
+        """The server writes a line after it has answered. Once a later one is there, all are."""
+        marker = f"marker-{secrets.token_hex(8)}"
+        with contextlib.suppress(ApiError):
+            await self._api.delete("ConfigMap", self._namespace, marker)
+        async with asyncio.timeout(_CATCH_UP_SECONDS):
+            while marker not in self._path.read_text():  # noqa: ASYNC110
+                await asyncio.sleep(_LOOK_AGAIN_SECONDS)
+
+
 @asynccontextmanager
 async def auditing(instance: Instance, namespace: str, credential: str) -> AsyncIterator[Auditor]:
     async with Api(instance.url, instance.tokens["auditor"], instance.client_ssl()) as api:
-        auditor = Auditor(api, instance.audit_log, namespace, credential)
+        log = AuditLog(api, instance.audit_log, namespace, credential)
+        auditor = Auditor(api, log.requests, namespace)
         try:
             await auditor.begin()
             yield auditor
@@ -129,7 +145,7 @@ def read_requests(audit_log: Path, credential: str) -> list[Write]:
         if credential in line:
             entry = json.loads(line)
             if credential in _credentials(entry):
-                found.append(_request(entry))
+                found.append(request_of(entry))
     return found
 
 
@@ -139,7 +155,8 @@ def _credentials(entry: dict[str, Any]) -> list[str]:
     return found
 
 
-def _request(entry: dict[str, Any]) -> Write:
+def request_of(entry: Mapping[str, Any]) -> Write:
+    """From a line of the audit log."""
     target = entry.get("objectRef") or {}
     sent = entry.get("requestObject") or {}
     options = sent.get("deleteOptions") or sent

@@ -2,7 +2,7 @@
 
 import logging
 import sys
-from typing import Literal
+from typing import Literal, TextIO
 
 import structlog
 
@@ -12,8 +12,17 @@ Format = Literal["text", "json"]
 _DETAILS = 4
 
 
-def set_up(*, verbosity: int = 2, form: Format = "text", quiet: bool = False) -> None:
-    """Quiet is for commands that tell people in their own words what they meet."""
+def set_up(
+    *,
+    verbosity: int = 2,
+    form: Format = "text",
+    quiet: bool = False,
+    to: TextIO | None = None,
+) -> None:
+    """Quiet is for commands that tell people in their own words what they meet. `to`: instead of
+    standard error.
+    """
+    to = to or sys.stderr
     level = logging.DEBUG if verbosity >= _DETAILS else logging.INFO
     if quiet:
         level = logging.ERROR
@@ -21,7 +30,7 @@ def set_up(*, verbosity: int = 2, form: Format = "text", quiet: bool = False) ->
     if form == "json":
         renderer = structlog.processors.JSONRenderer(sort_keys=False)
     else:
-        renderer = structlog.dev.ConsoleRenderer(colors=sys.stderr.isatty(), sort_keys=False)
+        renderer = structlog.dev.ConsoleRenderer(colors=to.isatty(), sort_keys=False)
     structlog.configure(
         processors=[
             structlog.contextvars.merge_contextvars,
@@ -31,6 +40,6 @@ def set_up(*, verbosity: int = 2, form: Format = "text", quiet: bool = False) ->
             renderer,
         ],
         wrapper_class=structlog.make_filtering_bound_logger(level),
-        logger_factory=structlog.PrintLoggerFactory(sys.stderr),
+        logger_factory=structlog.PrintLoggerFactory(to),
         cache_logger_on_first_use=True,
     )

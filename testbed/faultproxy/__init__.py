@@ -32,6 +32,7 @@ from testbed.faultproxy.faults import (
     hold,
     kill,
 )
+from testbed.faultproxy.planting import Faults
 from testbed.faultproxy.proxy import FaultProxy
 from testbed.faultproxy.request import Request
 from testbed.faultproxy.rule import Match, Rule, nth_write
@@ -49,6 +50,7 @@ __all__ = [
     "ApiCall",
     "Fault",
     "FaultProxy",
+    "Faults",
     "Match",
     "Request",
     "Rule",

@@ -4,8 +4,8 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from testbed.faultproxy.exchange import Exchange
 from testbed.faultproxy.faults import Fault, Strike
+from testbed.faultproxy.steps import Steps
 
 _JSON = {"Content-Type": "application/json"}
 _REASONS = {
@@ -39,7 +39,7 @@ def fail(
     else:
         kind, payload = _JSON, json.dumps(content).encode()
 
-    async def act(exchange: Exchange, strike: Strike) -> None:
+    async def act(exchange: Steps, strike: Strike) -> None:
         strike()
         await exchange.answer(status, {**kind, **(headers or {})}, payload)
 

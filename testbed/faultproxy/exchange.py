@@ -1,10 +1,10 @@
-"""One request on its way through the proxy, and the steps that faults are made of."""
+"""One request on its way through the proxy: `Steps` over HTTP."""
 
 import asyncio
 import contextlib
 import io
 import ssl
-from collections.abc import AsyncGenerator, Callable, Mapping
+from collections.abc import AsyncGenerator, Mapping
 from dataclasses import dataclass
 from typing import NoReturn
 
@@ -14,6 +14,7 @@ from multidict import CIMultiDict
 from yarl import URL
 
 from testbed.faultproxy.request import Request
+from testbed.faultproxy.steps import Chunks, Cut, Edit
 from testbed.faultproxy.waiting import Pulse, Tasks
 
 _HOP_BY_HOP = frozenset(
@@ -31,13 +32,6 @@ _HOP_BY_HOP = frozenset(
 _ADDED_BY_CLIENT = (hdrs.ACCEPT, hdrs.ACCEPT_ENCODING, hdrs.CONTENT_TYPE, hdrs.USER_AGENT)
 _ADDED_BY_SERVER = (hdrs.CONTENT_TYPE, hdrs.DATE, hdrs.SERVER)
 _PROTOBUF_WATCH = "application/vnd.kubernetes.protobuf;stream=watch"
-
-Chunks = AsyncGenerator[bytes, None]
-Edit = Callable[[Chunks], Chunks]
-
-
-class Cut(Exception):
-    """Close the client's connection now, without another byte."""
 
 
 class Reply(web.StreamResponse):
@@ -100,10 +94,6 @@ class Exchange:
         self._edits: list[Edit] = []
 
     def edit_stream(self, edit: Edit) -> None:
-        """Pass the answer's lines (a watch's events) through `edit` on their way to the client.
-
-        The events of a watch in protobuf are frames, each with its length before it.
-        """
         self._edits.append(edit)
 
     async def forward(self) -> None:
@@ -121,13 +111,10 @@ class Exchange:
                     await self._send(chunk)
 
     async def fetch(self) -> None:
-        """Let the API server act and answer to the end, and keep the answer from the client."""
         async with self._ask() as answer:
             await answer.read()
 
     def fetch_later(self, seconds: float) -> None:
-        """Let the API server act when the client's connection may be long gone."""
-
         async def deliver() -> None:
             await asyncio.sleep(seconds)
             try:
@@ -139,7 +126,6 @@ class Exchange:
         self._shared.background.start(deliver())
 
     async def answer(self, status: int, headers: Mapping[str, str], body: bytes) -> None:
-        """Answer in the API server's place."""
         own_headers = CIMultiDict(headers)
         own_headers[hdrs.CONTENT_LENGTH] = str(len(body))
         await self._begin_reply(status, None, own_headers)
@@ -149,7 +135,6 @@ class Exchange:
         raise Cut
 
     async def hang(self) -> NoReturn:
-        """Say nothing for as long as the connection lasts; its end cancels us."""
         await asyncio.get_running_loop().create_future()
         raise AssertionError("nobody completes this future")
 

@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Literal, Protocol
 
-from testbed.faultproxy.exchange import Exchange
+from testbed.faultproxy.steps import Steps
 
 Strike = Callable[[], None]
 
@@ -21,7 +21,7 @@ class Fault:
     """
 
     name: str
-    act: Callable[[Exchange, Strike], Awaitable[None]]
+    act: Callable[[Steps, Strike], Awaitable[None]]
     final: bool = True
 
 
@@ -34,7 +34,7 @@ class Killable(Protocol):
 def delay(seconds: float) -> Fault:
     """Hold the request back before it is forwarded; if the client leaves, it never is."""
 
-    async def act(_: Exchange, strike: Strike) -> None:
+    async def act(_: Steps, strike: Strike) -> None:
         strike()
         await asyncio.sleep(seconds)
 
@@ -47,7 +47,7 @@ def hold(until: asyncio.Event) -> Fault:
     What happens meanwhile, the client did not know when it decided to ask.
     """
 
-    async def act(_: Exchange, strike: Strike) -> None:
+    async def act(_: Steps, strike: Strike) -> None:
         strike()
         await until.wait()
 
@@ -57,7 +57,7 @@ def hold(until: asyncio.Event) -> Fault:
 def drop_request() -> Fault:
     """Close the connection; the API server never sees the request."""
 
-    async def act(exchange: Exchange, strike: Strike) -> None:
+    async def act(exchange: Steps, strike: Strike) -> None:
         strike()
         exchange.cut()
 
@@ -67,7 +67,7 @@ def drop_request() -> Fault:
 def drop_reply() -> Fault:
     """Close the connection after the API server acted, without a byte of its answer."""
 
-    async def act(exchange: Exchange, strike: Strike) -> None:
+    async def act(exchange: Steps, strike: Strike) -> None:
         await exchange.fetch()
         strike()
         exchange.cut()
@@ -82,7 +82,7 @@ def arrive_late(seconds: float) -> Fault:
     (`proxy.wait_until(lambda: request.upstream_status is not None)`).
     """
 
-    async def act(exchange: Exchange, strike: Strike) -> None:
+    async def act(exchange: Steps, strike: Strike) -> None:
         exchange.fetch_later(seconds)
         strike()
         exchange.cut()
@@ -96,7 +96,7 @@ def half_open(*, forwarded: bool = False) -> Fault:
     With `forwarded` the API server has acted on it.
     """
 
-    async def act(exchange: Exchange, strike: Strike) -> None:
+    async def act(exchange: Steps, strike: Strike) -> None:
         if forwarded:
             await exchange.fetch()
         strike()
@@ -111,7 +111,7 @@ def kill(process: Killable | int, when: Literal["before", "after"]) -> Fault:
     Either way it gets no answer.
     """
 
-    async def act(exchange: Exchange, strike: Strike) -> None:
+    async def act(exchange: Steps, strike: Strike) -> None:
         if when == "after":
             await exchange.fetch()
         _kill(process)

@@ -4,23 +4,23 @@ import asyncio
 import contextlib
 import ssl
 import time
-from collections.abc import Callable
 from typing import Self
 
 import aiohttp
 from aiohttp import web
 
-from testbed.faultproxy.exchange import Cut, Exchange, Surroundings, Upstream, remove_added_headers
-from testbed.faultproxy.faults import Fault
+from testbed.faultproxy.exchange import Exchange, Surroundings, Upstream, remove_added_headers
 from testbed.faultproxy.listener import Listener
-from testbed.faultproxy.request import Request, RequestCounter
-from testbed.faultproxy.rule import Engagement, Match, Rule
-from testbed.faultproxy.waiting import Pulse, Tasks
+from testbed.faultproxy.planting import Faults
+from testbed.faultproxy.request import RequestCounter
+from testbed.faultproxy.rule import Engagement
+from testbed.faultproxy.steps import Cut
+from testbed.faultproxy.waiting import Tasks
 
 _CLOSING_SECONDS = 5.0
 
 
-class FaultProxy:
+class FaultProxy(Faults):
     """A reverse proxy on a free port of 127.0.0.1, speaking HTTP/1.1.
 
     A client certificate ends here; only what is in the headers (a bearer token) reaches the API
@@ -35,12 +35,10 @@ class FaultProxy:
         upstream_ssl: ssl.SSLContext | None,
         serving_ssl: ssl.SSLContext | None,
     ) -> None:
-        self.requests: list[Request] = []
+        super().__init__()
         self._upstream_address = (upstream, upstream_ssl)
         self._serving_ssl = serving_ssl
         self._counter = RequestCounter()
-        self._rules: list[Rule] = []
-        self._pulse = Pulse()
         self._gate = asyncio.Event()
         self._gate.set()
         self._background = Tasks()
@@ -66,46 +64,17 @@ class FaultProxy:
         scheme = "https" if self._serving_ssl else "http"
         return f"{scheme}://127.0.0.1:{self._listener.port}"
 
-    @property
-    def writes(self) -> list[Request]:
-        return [request for request in self.requests if request.write]
-
-    def on(self, match: Match, fault: Fault, *, after: int = 0, times: int | None = None) -> Rule:
-        """Let a fault meet the matching requests: not the first `after`, and at most `times`.
-
-        Rules look at a request in the order they were made; a final fault leaves nothing to the
-        rules behind it, though they count the request as seen.
-        """
-        rule = Rule(match, fault, after=after, times=times, pulse=self._pulse)
-        self._rules.append(rule)
-        return rule
-
-    def clear(self) -> None:
-        """Remove every rule."""
-        for rule in self._rules:
-            rule.remove()
-        self._rules.clear()
-
     def cut_all(self) -> None:
-        """Close every live connection now."""
         self._listener.cut_ungreeted()
         for connection in self._server.connections:
             if connection.transport is not None:
                 connection.transport.abort()
 
     def freeze(self) -> None:
-        """Keep every connection and forward nothing either way; leave new ones unanswered."""
         self._gate.clear()
 
     def thaw(self) -> None:
-        """Deliver what was held back, as a network does that comes back."""
         self._gate.set()
-
-    async def wait_until(self, condition: Callable[[], bool], within: float = 10.0) -> None:
-        """Wait for a condition on `requests`; looked at when one arrives, is answered or ends."""
-        await self._pulse.until(
-            condition, within, f"the condition on {len(self.requests)} requests"
-        )
 
     async def _start_server(self, stack: contextlib.AsyncExitStack) -> web.Server:
         application = web.Application(client_max_size=0)  # the limit is the API server's business
@@ -152,11 +121,6 @@ class FaultProxy:
             for engagement in engagements:
                 engagement.release()
             self._pulse.beat()
-
-    def _engage(self, request: Request) -> list[Engagement]:
-        due = [rule for rule in self._rules if rule.notice(request)]
-        final = next((place for place, rule in enumerate(due) if rule.fault.final), len(due))
-        return [rule.engage(request) for rule in due[: final + 1]]
 
 
 async def _run(exchange: Exchange, engagements: list[Engagement]) -> None:

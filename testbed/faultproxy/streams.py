@@ -8,8 +8,8 @@ import json
 from collections.abc import Awaitable, Callable, Iterable
 from typing import Any
 
-from testbed.faultproxy.exchange import Chunks, Cut, Exchange
 from testbed.faultproxy.faults import Fault, Strike
+from testbed.faultproxy.steps import Chunks, Cut, Steps
 
 
 def cut_after(events: int) -> Fault:
@@ -104,7 +104,7 @@ def drop_events(predicate: Callable[[dict[str, Any]], bool]) -> Fault:
 
 
 def _stream_fault(name: str, edit: Callable[[Chunks, Strike], Chunks]) -> Fault:
-    async def act(exchange: Exchange, strike: Strike) -> None:
+    async def act(exchange: Steps, strike: Strike) -> None:
         exchange.edit_stream(lambda chunks: edit(chunks, strike))
 
     return Fault(name, act, final=False)

@@ -13,8 +13,8 @@ from rescheduler.kube.following import Manner
 from rescheduler.wire import PODS, Batch, Resource
 from testbed.builders import pod
 from testbed.faultproxy import Fault, FaultProxy
-from testbed.faultproxy.exchange import Chunks, Cut, Exchange
 from testbed.faultproxy.faults import Strike
+from testbed.faultproxy.steps import Chunks, Cut, Steps
 from testbed.world import World
 
 AS_WATCH = Manner(watch_seconds=3.0)
@@ -100,7 +100,7 @@ async def next_news(batches: AsyncIterator[Batch]) -> Batch:
 def meanwhile(do: Callable[[], Awaitable[None]]) -> Fault:
     """Something happens between the request and its answer, which is not disturbed."""
 
-    async def act(_: Exchange, strike: Strike) -> None:
+    async def act(_: Steps, strike: Strike) -> None:
         await do()
         strike()
 
@@ -119,7 +119,7 @@ def only_when_asked_for_more(proxy: FaultProxy) -> Fault:
             strike()
             raise
 
-    async def act(exchange: Exchange, strike: Strike) -> None:
+    async def act(exchange: Steps, strike: Strike) -> None:
         exchange.edit_stream(lambda chunks: edit(chunks, strike))
 
     return Fault("only_when_asked_for_more", act, final=False)

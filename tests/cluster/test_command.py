@@ -8,8 +8,9 @@ import yaml
 
 from testbed.builders import deployment
 from testbed.world import OWNER, World
-from tests.cluster.judging import assert_exactly_one_moved
-from tests.cluster.stage import set_stage
+from tests.scenarios.judging import assert_exactly_one_moved
+from tests.scenarios.looping import controller
+from tests.scenarios.stage import set_stage
 
 
 async def test_reads_a_scheduler_configuration_file(world: World) -> None:
@@ -85,6 +86,15 @@ async def test_says_in_one_line_that_it_may_not(world: World) -> None:
     assert "Unauthorized" in run.errors
 
 
+async def test_it_ends_at_once_with_what_to_do_when_it_cannot_begin(world: World) -> None:
+    world.token = "of-nobody"  # noqa: S105 - wrong on purpose
+    async with controller(world) as running:
+        run = await running.finish()
+    assert run.code == 1
+    assert run.errors.startswith("error: ")
+    assert "Traceback" not in run.errors
+
+
 async def test_says_in_one_line_that_there_is_no_server(world: World) -> None:
     world.api_url = "https://127.0.0.1:1"
     run = await world.run()
@@ -103,7 +113,7 @@ async def test_stopped_in_the_middle_it_says_so_and_the_next_run_goes_on(
     async with world.auditor() as auditor:
         started = await world.start()
         await world.wait_for_copy("web")
-        started.process.send_signal(how)
+        started.send_signal(how)
         stopped = await started.finish()
         second = await world.run(enabledStrategies=[])
         audit = await world.audit(auditor)

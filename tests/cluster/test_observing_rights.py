@@ -21,7 +21,7 @@ from tests.cluster.observing import (
     seen,
     told,
 )
-from tests.cluster.stage import set_stage
+from tests.scenarios.stage import set_stage
 
 HIDDEN = "replicasets"
 

@@ -8,7 +8,7 @@ import pytest
 from testbed.audit import Audit
 from testbed.world import World
 from tests.cluster.snapshots import Ended, run, save
-from tests.cluster.stage import set_stage
+from tests.scenarios.stage import set_stage
 
 READING = {"get", "list", "watch"}
 

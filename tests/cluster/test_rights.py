@@ -12,7 +12,7 @@ from testbed.builders import pod, pod_spec, workload
 from testbed.faultproxy import Match, conflict, fail
 from testbed.installing import RBAC
 from testbed.world import World
-from tests.cluster.stage import set_stage
+from tests.scenarios.stage import set_stage
 
 ACCOUNT = "system:serviceaccount:kube-system:rescheduler-scheduler"
 MAINTENANCE = "scheduler.alpha.kubernetes.io/maintenance"

@@ -33,3 +33,28 @@ def test_every_line_that_is_shown_of_a_plan_is_printed(
         assert result.exit_code == 0
         assert lines
         assert set(lines) - set(result.stdout.splitlines()) == set()
+
+
+@pytest.mark.parametrize("name", ["README.md", "README.zh-CN.md"])
+def test_the_summary_that_is_shown_of_the_demo_is_printed(name: str, ended: set[str]) -> None:
+    text = (ROOT / name).read_text()
+    block = next(
+        each
+        for each in re.findall(r"```console\n(.*?)```", text, re.DOTALL)
+        if "demo --seed" in each
+    )
+    command, *lines = block.splitlines()
+    assert command == "$ .venv/bin/rescheduler demo --seed 0"
+    assert {without_numbers(line) for line in lines} - ended == set()
+
+
+@pytest.fixture(scope="module")
+def ended() -> set[str]:
+    """By a smaller cluster: the numbers are others, and so they are left out."""
+    result = CliRunner().invoke(app, ["demo", "--seed", "0", "--nodes", "6"])
+    assert result.exit_code == 0
+    return {without_numbers(line) for line in result.stdout.splitlines()}
+
+
+def without_numbers(line: str) -> str:
+    return re.sub(r"\d+(\.\d+)?", "#", line)

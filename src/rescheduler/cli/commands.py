@@ -10,12 +10,14 @@ import typer
 from rescheduler import __version__, config
 from rescheduler.cli import (
     cleaning,
+    demonstrating,
     draining,
     explaining,
     output,
     planning,
     retrying,
     running,
+    simulating,
     snapshots,
 )
 from rescheduler.cli.asking import WrongFlags
@@ -29,9 +31,11 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 
+app.command(epilog=demonstrating.EXAMPLES)(demonstrating.demo)
 app.command(epilog="Example: rescheduler plan -f cluster.json.gz --max-moves 5 -o json")(
     planning.plan
 )
+app.command(epilog=simulating.EXAMPLES)(simulating.simulate)
 app.command(epilog=running.EXAMPLES)(running.run)
 app.command(epilog=draining.EXAMPLES)(draining.drain)
 app.command(epilog=retrying.EXAMPLES)(retrying.retry)
@@ -51,11 +55,16 @@ def main() -> None:
     except KeyboardInterrupt:
         sys.exit(_INTERRUPTED)
     except ReschedulerError as problem:
-        # One line per problem, and no trace: these are for the reader to mend.
-        tell(f"error: {problem}".split("\n"))
-        sys.exit(_WRONG_USAGE if isinstance(problem, WrongFlags) else _FAILED)
+        sys.exit(failed(problem))
     finally:
         output.end()
+
+
+def failed(problem: ReschedulerError) -> int:
+    """Tells of it. The exit status."""
+    # One line per problem, and no trace: these are for the reader to mend.
+    tell(f"error: {problem}".split("\n"))
+    return _WRONG_USAGE if isinstance(problem, WrongFlags) else _FAILED
 
 
 @app.command()

@@ -47,6 +47,13 @@ def pictures(plan: Plan, page: Page) -> list[str]:
     return lines
 
 
+def rows(*loads: Iterable[float], page: Page) -> list[str]:
+    """Of each of them a row of bars, all to one scale: how many nodes have how much load."""
+    counts = [_counted(each) for each in loads]
+    tallest = max((most for each in counts for most in each.values()), default=1)
+    return [_drawn(bars, tallest, page) for bars in counts]
+
+
 def _counted(percents: Iterable[float]) -> Counter[int]:
     return Counter(map(_bar, percents))
 

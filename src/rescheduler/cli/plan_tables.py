@@ -19,26 +19,26 @@ def as_text(plan: Plan, page: Page, *, about: str = "", everything: bool = False
     and every reason why pods stay.
     """
     blocks: list[list[str]] = [
-        page.wrapped(f"{about}{': ' if about else ''}{_headline(plan)}"),
-        _strategies(plan, page),
+        page.wrapped(f"{about}{': ' if about else ''}{headline(plan)}"),
+        strategies(plan, page),
         pictures(plan, page),
         _nodes(plan, page, everything=everything),
-        _moves(plan.moves, page),
-        _refusals(plan, page, everything=everything),
+        moves(plan.moves, page),
+        refusals(plan, page, everything=everything),
         _notes(plan, page),
         page.wrapped(_again(plan)),
     ]
     return "\n".join("\n".join([*block, ""]) for block in blocks if block)
 
 
-def _headline(plan: Plan) -> str:
+def headline(plan: Plan) -> str:
     if not plan.moves:
         return "nothing to move"
     waves = counted(len({move.wave for move in plan.moves}), "wave")
     return f"{counted(len(plan.moves), 'move')} in {waves}; nothing is changed by planning"
 
 
-def _strategies(plan: Plan, page: Page) -> list[str]:
+def strategies(plan: Plan, page: Page) -> list[str]:
     if not plan.reports:
         return ["No strategy is enabled."]
     counts = {each.strategy: 0 for each in plan.reports}
@@ -101,7 +101,7 @@ def _changed(before: float | None, after: float | None, page: Page) -> str:
 # ------------------------------------------------------------------ moves, and what stays
 
 
-def _moves(moves: Sequence[Move], page: Page) -> list[str]:
+def moves(moves: Sequence[Move], page: Page) -> list[str]:
     if not moves:
         return []
     rows = [["#", "POD", "FROM", "TO", "STRATEGY", "WAY", "WAVE", "REASON"]]
@@ -121,7 +121,7 @@ def _moves(moves: Sequence[Move], page: Page) -> list[str]:
     return page.table_with_text(rows, names=(1, 2, 3), numbers=(0, 6))
 
 
-def _refusals(plan: Plan, page: Page, *, everything: bool) -> list[str]:
+def refusals(plan: Plan, page: Page, *, everything: bool = False) -> list[str]:
     told = ((reason, each.full_name) for each in plan.refusals for reason in each.reasons)
     groups = list(alike(told))
     if not groups:

@@ -116,7 +116,7 @@ class ApiServer:
         dry_run: bool = False,
     ) -> Object:
         kind = self.kind_of(resource)
-        item: Object = _without_nulls(_copied(body))
+        item = _given(body)
         self._name(kind, namespace, item)
         admitting.check_namespace(self.store, kind, item)
         validating.check_amounts(kind, item)
@@ -201,8 +201,9 @@ class ApiServer:
         before = self.get(resource, metadata.get("namespace"), metadata["name"])
         if (uid := metadata.get("uid")) and uid != before["metadata"]["uid"]:
             raise refusals.another_uid(resource, metadata["name"], uid, before["metadata"]["uid"])
+        validating.check_names_version(resource, metadata)
         _check_version(resource, before, metadata)
-        after = _without_nulls(_copied(body))
+        after = _given(body)
         if subresource == scaling.SUBRESOURCE:
             after = scaling.rescaled(resource, before, after)
             return scaling.scale_of(
@@ -377,6 +378,14 @@ def _copied(value: Mapping[str, Any]) -> Object:
     comes in that an API server could not have sent.
     """
     return dict(_decode(_encode(value)))
+
+
+def _given(body: Mapping[str, Any]) -> Object:
+    """A copy of what was sent."""
+    sent = _encode(body)
+    read = _decode(sent)
+    # Mostly there are none, and nobody has to look for them.
+    return dict(_without_nulls(read) if b":null" in sent else read)
 
 
 def _without_nulls(value: Any) -> Any:  # noqa: ANN401 - any JSON

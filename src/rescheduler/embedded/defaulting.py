@@ -134,7 +134,10 @@ def _stateful_set(item: Object) -> None:
     _fill(spec, {"replicas": 1, "revisionHistoryLimit": 10, "podManagementPolicy": "OrderedReady"})
     strategy = spec.setdefault("updateStrategy", {})
     if strategy.setdefault("type", "RollingUpdate") == "RollingUpdate":
-        strategy.setdefault("rollingUpdate", {}).setdefault("partition", 0)
+        rolling = strategy.setdefault("rollingUpdate", {})
+        rolling.setdefault("partition", 0)
+        # Of a feature that is not on by default: the server drops it.
+        rolling.pop("maxUnavailable", None)
     kept = spec.setdefault("persistentVolumeClaimRetentionPolicy", {})
     _fill(kept, {"whenDeleted": "Retain", "whenScaled": "Retain"})
     for claim in spec.get("volumeClaimTemplates") or ():

@@ -15,14 +15,14 @@ import msgspec
 from rescheduler.embedded import refusals
 from rescheduler.embedded.apiserver import ApiServer
 from rescheduler.embedded.calls import Around, Call
-from rescheduler.embedded.lines import Line, own, own_list
+from rescheduler.embedded.lines import Copies, Line, own
 from rescheduler.embedded.store import key_of
 from rescheduler.embedded.streams import Fields, Stream
 from rescheduler.kube import Event, Listing, Object
 from rescheduler.kube.following import in_order
 from rescheduler.kube.patience import patiently
 from rescheduler.model import objects, selectors
-from rescheduler.wire import POD_MIGRATIONS, PODS, Batch, Resource
+from rescheduler.wire import PODS, Batch, Resource
 from rescheduler.wire.envelopes import Frame
 from rescheduler.wire.formats import GROUP, JSON, format_of
 
@@ -34,6 +34,7 @@ _FOLLOW_SECONDS: Final = (36.0, 44.0)
 _WATCH_SECONDS: Final = (285.0, 300.0)
 """A server ends a watch about so long after it began, as the client of a real one asks it to."""
 _PIECE: Final = 65_536
+_FEW: Final = 1000
 
 _encode = msgspec.json.Encoder().encode
 
@@ -54,11 +55,12 @@ class Door:
         self._api = api
         self._chance = chance
         self._line = Line(chance, client=client, around=around, latency=latency)
+        self._copies = Copies()
         self._open: dict[Stream, None] = {}
 
     @property
-    def requests(self) -> list[Call]:
-        """Everything that this client asked, with what was answered."""
+    def requests(self) -> Sequence[Call]:
+        """What this client asked, with what was answered; of very much, the last of it."""
         return self._line.requests
 
     def sever(self) -> None:
@@ -98,18 +100,12 @@ class Door:
     def _listing(
         self, resource: Resource, namespace: str | None, wanted: selectors.Selector
     ) -> Listing:
-        found = [
-            each
-            for each in self._found(resource, namespace)
-            if wanted.matches(objects.labels(each))
-        ]
-        if resource != POD_MIGRATIONS:
-            # In a list of them, objects of the server's own kinds do not say what they are.
-            found = [
-                {key: value for key, value in each.items() if key not in ("apiVersion", "kind")}
-                for each in found
-            ]
-        return Listing(own_list(found), str(self._api.store.version))
+        found = self._found(resource, namespace)
+        if wanted.requirements:
+            found = [each for each in found if wanted.matches(objects.labels(each))]
+        store = self._api.store
+        self._copies.forget(resource, beyond=2 * store.count(resource) + _FEW)
+        return Listing(self._copies.of(resource, found), str(store.version))
 
     def _found(self, resource: Resource, namespace: str | None) -> Sequence[Object]:
         """In the order of their names, as etcd has them."""

@@ -4,18 +4,22 @@ and whoever stands around may interfere.
 
 import asyncio
 import random
-from collections.abc import Callable, Mapping
+from collections import deque
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final, TypeVar
 
 import msgspec
 
 from rescheduler.embedded.calls import Around, Call
+from rescheduler.embedded.store import Key, key_of
 from rescheduler.kube import Object, errors
-from rescheduler.wire import Resource
+from rescheduler.wire import POD_MIGRATIONS, Resource
 
 T = TypeVar("T")
 
 _READS: Final = ("get", "list", "watch")
+_KEPT_CALLS: Final = 10_000
+"""A simulated week has many more, and nobody asks for the first of them then."""
 _OK: Final = 200
 _CREATED: Final = 201
 
@@ -32,11 +36,12 @@ class Line:
         around: Around | None,
         latency: tuple[float, float],
     ) -> None:
-        self.requests: list[Call] = []
+        self.requests: deque[Call] = deque(maxlen=_KEPT_CALLS)
         self._chance = chance
         self._client = client
         self._around = around
         self._latency = latency
+        self._calls = 0
         self._writes = 0
         self._is_severed = False
 
@@ -64,6 +69,7 @@ class Line:
     ) -> Call:
         """Counted, and noted."""
         is_write = verb not in _READS and not dry_run
+        self._calls += 1
         self._writes += is_write
         call = Call(
             verb=verb,
@@ -76,7 +82,7 @@ class Line:
             body=None if body is None else dict(_decode(_encode(body))),
             dry_run=dry_run,
             write=is_write,
-            number=len(self.requests) + 1,
+            number=self._calls,
             write_number=self._writes if is_write else None,
         )
         self.requests.append(call)
@@ -124,5 +130,38 @@ def own(item: Object) -> Object:
     return dict(_decode(_encode(item)))
 
 
-def own_list(items: list[Object]) -> list[Object]:
-    return list(_decode(_encode(items)))
+class Copies:
+    """A client's copies of what it lists. Most of it has not changed since it was listed last, and
+    copying it again would be most of the work of a simulation: then what is inside is shared by
+    the client's lists, and by nobody else.
+    """
+
+    def __init__(self) -> None:
+        self._known: dict[Resource, dict[Key, tuple[Object, Object]]] = {}
+
+    def of(self, resource: Resource, items: Iterable[Object]) -> list[Object]:
+        known = self._known.setdefault(resource, {})
+        made = []
+        for item in items:
+            key = key_of(item)
+            last = known.get(key)
+            # The store replaces an object that changes.
+            if last is None or last[0] is not item:
+                last = known[key] = (item, _listed(resource, item))
+            copy = last[1]
+            made.append({**copy, "metadata": {**copy["metadata"]}})
+        return made
+
+    def forget(self, resource: Resource, *, beyond: int) -> None:
+        """When so many more are known than there are, as most of them are gone by now."""
+        if len(self._known.get(resource, ())) > beyond:
+            del self._known[resource]
+
+
+def _listed(resource: Resource, item: Object) -> Object:
+    copy = own(item)
+    if resource != POD_MIGRATIONS:
+        # In a list of them, objects of the server's own kinds do not say what they are.
+        copy.pop("apiVersion", None)
+        copy.pop("kind", None)
+    return copy

@@ -2,12 +2,13 @@
 
 import re
 from collections.abc import Iterator
-from typing import Final
+from typing import Any, Final
 
-from rescheduler.embedded import refusals
+from rescheduler.embedded import pod_placing, refusals
 from rescheduler.embedded.refusals import FieldProblem
 from rescheduler.kube import Object
 from rescheduler.model import quantities
+from rescheduler.model.selectors import InvalidSelectorError, Operator, Requirement
 
 LABEL: Final = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?")
 LABEL_RULE: Final = (
@@ -15,6 +16,7 @@ LABEL_RULE: Final = (
     "must start and end with an alphanumeric character"
 )
 _DELETION_COST: Final = "controller.kubernetes.io/pod-deletion-cost"
+_RESTART_POLICIES: Final = ("Always", "OnFailure", "Never")
 _INT32: Final = range(-(2**31), 2**31)
 
 
@@ -49,6 +51,18 @@ def is_deletion_cost(text: str) -> bool:
     return bool(re.fullmatch(r"0|-?[1-9][0-9]*", text)) and int(text) in _INT32
 
 
+def of_labels(path: str, labels: Any) -> Iterator[FieldProblem]:  # noqa: ANN401 - any JSON
+    for key, value in (labels or {}).items():
+        if not isinstance(value, str):
+            yield refusals.invalid_value(path, value, "must be a string")
+            continue
+        try:
+            Requirement(key, Operator.EQUALS, frozenset({value}))
+        except InvalidSelectorError as problem:
+            is_of_key = str(problem).startswith("label key")
+            yield refusals.invalid_value(path, key if is_of_key else value, str(problem))
+
+
 def of_spec(spec: Object, path: str) -> Iterator[FieldProblem]:
     containers = spec.get("containers") or []
     if not containers:
@@ -68,8 +82,10 @@ def of_spec(spec: Object, path: str) -> Iterator[FieldProblem]:
             if not container.get("image"):
                 yield refusals.required(f"{where}.image")
             yield from _of_resources(container.get("resources") or {}, f"{where}.resources")
-    yield from _of_affinity(spec.get("affinity") or {}, f"{path}.affinity")
-    yield from _of_label_keys(spec, path)
+    policy = spec.get("restartPolicy")
+    if policy not in _RESTART_POLICIES:
+        yield refusals.unsupported(f"{path}.restartPolicy", policy, _RESTART_POLICIES)
+    yield from pod_placing.problems_of(spec, path)
 
 
 def _of_resources(resources: Object, path: str) -> Iterator[FieldProblem]:
@@ -86,66 +102,3 @@ def _of_resources(resources: Object, path: str) -> Iterator[FieldProblem]:
             shown = (resources.get("requests") or {})[name]
             why = f"must be less than or equal to {name} limit of {resources['limits'][name]}"
             yield refusals.invalid_value(f"{path}.requests", shown, why)
-
-
-def _of_affinity(affinity: Object, path: str) -> Iterator[FieldProblem]:
-    of_nodes = affinity.get("nodeAffinity") or {}
-    preferred = of_nodes.get("preferredDuringSchedulingIgnoredDuringExecution") or ()
-    terms: list[tuple[str, Object]] = []
-    for place, wish in enumerate(preferred):
-        where = f"{path}.nodeAffinity.preferredDuringSchedulingIgnoredDuringExecution[{place}]"
-        if wish.get("weight") not in range(1, 101):
-            why = "must be in the range 1-100"
-            yield refusals.invalid_value(f"{where}.weight", wish.get("weight"), why)
-        terms.append((f"{where}.preference", wish.get("preference") or {}))
-    required = of_nodes.get("requiredDuringSchedulingIgnoredDuringExecution")
-    if required is not None:
-        where = f"{path}.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution"
-        given = required.get("nodeSelectorTerms") or ()
-        if not given:
-            why = "must have at least one node selector term"
-            yield refusals.required(f"{where}.nodeSelectorTerms", why)
-        terms += [(f"{where}.nodeSelectorTerms[{i}]", each) for i, each in enumerate(given)]
-    for where, term in terms:
-        for place, field in enumerate(term.get("matchFields") or ()):
-            yield from _of_match_field(field, f"{where}.matchFields[{place}]")
-
-
-def _of_match_field(field: Object, path: str) -> Iterator[FieldProblem]:
-    if field.get("key") != "metadata.name":
-        yield refusals.invalid_value(f"{path}.key", field.get("key"), "not a valid field selector")
-    if field.get("operator") not in ("In", "NotIn"):
-        yield refusals.invalid_value(
-            f"{path}.operator", field.get("operator"), "not a valid selector operator"
-        )
-    elif len(field.get("values") or ()) != 1:
-        why = "must be only one value when `operator` is 'In' or 'NotIn' for node field selector"
-        yield refusals.required(f"{path}.values", why)
-
-
-def _of_label_keys(spec: Object, path: str) -> Iterator[FieldProblem]:
-    """By now what they stand for is in the selector: no key may be there twice."""
-    terms = [
-        (f"{path}.topologySpreadConstraints[{place}].matchLabelKeys", each)
-        for place, each in enumerate(spec.get("topologySpreadConstraints") or ())
-    ]
-    for kind in ("podAffinity", "podAntiAffinity"):
-        given = (spec.get("affinity") or {}).get(kind) or {}
-        for strength in ("required", "preferred"):
-            name = f"{strength}DuringSchedulingIgnoredDuringExecution"
-            # Here the real one forgets to say in which field it is.
-            terms += [
-                (f"{path}.affinity.{kind}.{name}[{place}]", each.get("podAffinityTerm") or each)
-                for place, each in enumerate(given.get(name) or ())
-            ]
-    for where, term in terms:
-        selector = term.get("labelSelector") or {}
-        seen = set(selector.get("matchLabels") or {})
-        for expression in selector.get("matchExpressions") or ():
-            key = expression.get("key")
-            for keys in ("matchLabelKeys", "mismatchLabelKeys"):
-                if key in seen and key in (term.get(keys) or ()):
-                    place = term[keys].index(key)
-                    why = "exists in both matchLabelKeys and labelSelector"
-                    yield refusals.invalid_value(f"{where}[{place}]", key, why)
-            seen.add(key)

@@ -2,15 +2,21 @@
 
 import re
 from collections.abc import Iterable, Iterator
-from typing import Any, Final
+from typing import Final
 
 from rescheduler import wire
-from rescheduler.embedded import pod_changes, pod_migrations, pod_specs, refusals
+from rescheduler.embedded import (
+    pod_changes,
+    pod_migrations,
+    pod_specs,
+    refusals,
+    workload_specs,
+)
 from rescheduler.embedded.kinds import Kind
 from rescheduler.embedded.pod_specs import LABEL, LABEL_RULE
 from rescheduler.embedded.refusals import FieldProblem
 from rescheduler.kube import Object
-from rescheduler.model import quantities, selectors
+from rescheduler.model import quantities
 from rescheduler.model.selectors import InvalidSelectorError, Operator, Requirement
 from rescheduler.wire import Resource
 
@@ -29,13 +35,23 @@ _SELECTING: Final = (
     wire.STATEFUL_SETS,
     wire.DAEMON_SETS,
 )
-_SCALED: Final = (wire.DEPLOYMENTS, wire.REPLICA_SETS, wire.STATEFUL_SETS)
 _FIXED_OF_STATEFUL_SET: Final = (
     "serviceName",
     "podManagementPolicy",
     "volumeClaimTemplates",
     "selector",
 )
+_FIXED_OF_JOB: Final = ("template", "completions", "completionMode")
+_EFFECTS: Final = ("NoSchedule", "PreferNoSchedule", "NoExecute")
+_NEVER_BLINDLY: Final = (
+    wire.POD_DISRUPTION_BUDGETS,
+    wire.POD_MIGRATIONS,
+    wire.LEASES,
+    wire.CSI_NODES,
+    wire.VOLUME_ATTACHMENTS,
+    wire.RUNTIME_CLASSES,
+)
+"""Who replaces one of these must name the version that it has seen."""
 
 
 def check_amounts(kind: Kind, item: Object) -> None:
@@ -76,6 +92,14 @@ def check_change(kind: Kind, before: Object, after: Object, subresource: str) ->
         raise refusals.invalid(resource, name, problems)
 
 
+def check_names_version(resource: Resource, metadata: Object) -> None:
+    """Of who replaces an object."""
+    if resource in _NEVER_BLINDLY and not metadata.get("resourceVersion"):
+        why = "must be specified for an update"
+        problem = refusals.invalid_value("metadata.resourceVersion", 0, why)
+        raise refusals.invalid(resource, metadata["name"], [problem])
+
+
 def is_another_generation(kind: Kind, before: Object, after: Object) -> bool:
     if kind.resource == wire.ENDPOINT_SLICES:
         return {**before, "metadata": None} != {**after, "metadata": None}
@@ -97,7 +121,7 @@ def _of_metadata(kind: Kind, metadata: Object) -> Iterator[FieldProblem]:
             yield refusals.invalid_value("metadata.name", name, LABEL_RULE)
     elif len(name) > _LONGEST_NAME or not _SUBDOMAIN.fullmatch(name):
         yield refusals.invalid_value("metadata.name", name, _SUBDOMAIN_RULE)
-    yield from _of_labels("metadata.labels", metadata.get("labels"))
+    yield from pod_specs.of_labels("metadata.labels", metadata.get("labels"))
     annotations = metadata.get("annotations") or {}
     for key, value in annotations.items():
         if not isinstance(value, str):
@@ -105,18 +129,6 @@ def _of_metadata(kind: Kind, metadata: Object) -> Iterator[FieldProblem]:
     if problem := _key_problem(annotations):
         yield refusals.invalid_value("metadata.annotations", *problem)
     yield from _of_owners(metadata.get("ownerReferences") or ())
-
-
-def _of_labels(path: str, labels: Any) -> Iterator[FieldProblem]:  # noqa: ANN401 - any JSON
-    for key, value in (labels or {}).items():
-        if not isinstance(value, str):
-            yield refusals.invalid_value(path, value, "must be a string")
-            continue
-        try:
-            Requirement(key, Operator.EQUALS, frozenset({value}))
-        except InvalidSelectorError as problem:
-            is_of_key = str(problem).startswith("label key")
-            yield refusals.invalid_value(path, key if is_of_key else value, str(problem))
 
 
 def _key_problem(annotations: Object) -> tuple[str, str] | None:
@@ -164,11 +176,13 @@ def _of_kind(resource: Resource, item: Object) -> Iterable[FieldProblem]:
     if resource == wire.PODS:
         return [*pod_specs.of_new_pod(item), *pod_specs.of_deletion_cost(item)]
     if resource in _SELECTING:
-        return _of_workload(resource, item)
+        return workload_specs.of_workload(resource, item)
     if resource == wire.JOBS:
-        return _of_job(item)
+        return workload_specs.of_job(item)
     if resource == wire.POD_DISRUPTION_BUDGETS:
-        return _of_budget(item)
+        return workload_specs.of_budget(item)
+    if resource == wire.NODES:
+        return _of_taints((item.get("spec") or {}).get("taints") or ())
     if resource == wire.POD_MIGRATIONS:
         return pod_migrations.problems_of(item)
     return ()
@@ -190,9 +204,27 @@ def _of_change(
         problems += _of_selector_change(before, after)
     if resource == wire.STATEFUL_SETS:
         problems += _of_stateful_set_change(before, after)
-    if resource == wire.JOBS and _differs(before, after, "template"):
-        problems.append(_immutable("spec.template"))
+    if resource == wire.JOBS:
+        fixed = [each for each in _FIXED_OF_JOB if _differs(before, after, each)]
+        problems += [_immutable(f"spec.{each}") for each in fixed]
     return problems
+
+
+def _of_taints(taints: Iterable[Object]) -> Iterator[FieldProblem]:
+    seen = []
+    for place, taint in enumerate(taints):
+        # Where the real one says that they are.
+        path, effect = f"metadata.taints[{place}]", taint.get("effect")
+        if not effect:
+            yield refusals.required(f"{path}.effect")
+        elif effect not in _EFFECTS:
+            yield refusals.unsupported(f"{path}.effect", effect, _EFFECTS)
+        if not taint.get("key"):
+            yield refusals.invalid_value(f"{path}.key", "", "name part must be non-empty")
+        if (taint.get("key"), effect) in seen:
+            why = "taints must be unique by key and effect pair"
+            yield FieldProblem(path, f"Duplicate value: {taint}: {why}")
+        seen.append((taint.get("key"), effect))
 
 
 def _of_selector_change(before: Object, after: Object) -> Iterator[FieldProblem]:
@@ -216,63 +248,3 @@ def _immutable(path: str) -> FieldProblem:
 
 def _differs(before: Object, after: Object, field: str) -> bool:
     return bool((before.get("spec") or {}).get(field) != (after.get("spec") or {}).get(field))
-
-
-# ------------------------------------------------------------------ workloads and budgets
-
-
-def _of_workload(resource: Resource, item: Object) -> Iterator[FieldProblem]:
-    spec = item["spec"]
-    if resource in _SCALED and spec.get("replicas", 0) < 0:
-        why = "must be greater than or equal to 0"
-        yield refusals.invalid_value("spec.replicas", spec["replicas"], why)
-    selector, template = spec.get("selector"), spec["template"]
-    if not selector:
-        yield refusals.required("spec.selector")
-    try:
-        matches = selectors.from_object(selector).matches(template["metadata"].get("labels") or {})
-    except InvalidSelectorError as problem:
-        yield refusals.invalid_value("spec.selector", selector, str(problem))
-        return
-    if not matches:
-        yield refusals.invalid_value(
-            "spec.template.metadata.labels",
-            template["metadata"].get("labels"),
-            "`selector` does not match template `labels`",
-        )
-    yield from _of_template(template)
-    if template["spec"].get("restartPolicy") != "Always":
-        found = template["spec"].get("restartPolicy")
-        yield refusals.unsupported("spec.template.spec.restartPolicy", found, ("Always",))
-
-
-def _of_job(item: Object) -> Iterator[FieldProblem]:
-    template = item["spec"]["template"]
-    yield from _of_template(template)
-    found = template["spec"].get("restartPolicy")
-    if found not in ("OnFailure", "Never"):
-        yield refusals.unsupported(
-            "spec.template.spec.restartPolicy", found, ("OnFailure", "Never")
-        )
-
-
-def _of_template(template: Object) -> Iterator[FieldProblem]:
-    yield from _of_labels("spec.template.labels", template["metadata"].get("labels"))
-    yield from pod_specs.of_spec(template["spec"], "spec.template.spec")
-
-
-def _of_budget(item: Object) -> Iterator[FieldProblem]:
-    spec = item.get("spec") or {}
-    if "minAvailable" in spec and "maxUnavailable" in spec:
-        why = "minAvailable and maxUnavailable cannot be both set"
-        yield refusals.invalid_value("spec", "", why)
-    for field in ("minAvailable", "maxUnavailable"):
-        value = spec.get(field)
-        is_share = isinstance(value, str) and re.fullmatch(r"[0-9]+%", value) is not None
-        if value is not None and not is_share and not (isinstance(value, int) and value >= 0):
-            why = "must be a non-negative integer or a percentage such as 25%"
-            yield refusals.invalid_value(f"spec.{field}", value, why)
-    try:
-        selectors.from_object(spec.get("selector"))
-    except InvalidSelectorError as problem:
-        yield refusals.invalid_value("spec.selector", spec.get("selector"), str(problem))

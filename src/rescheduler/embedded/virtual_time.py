@@ -78,6 +78,14 @@ class VirtualTimeLoop(asyncio.SelectorEventLoop):
     def pace(self, pace: float) -> None:
         self._virtual.pace = pace
 
+    def call_exception_handler(self, context: dict[str, Any]) -> None:
+        """What a timer or a callback raises ends the run. Else it were logged and forgotten, and
+        with it, say, a controller in the middle of its work: nobody could believe the rest.
+        """
+        if "handle" in context and isinstance(problem := context.get("exception"), Exception):
+            raise problem
+        super().call_exception_handler(context)
+
     def run_in_executor(  # type: ignore[override]
         self,
         executor: object,  # noqa: ARG002 - there is none

@@ -7,6 +7,7 @@ from typing import Any
 import msgspec
 import pytest
 
+from rescheduler.embedded import lines
 from rescheduler.embedded.door import Call
 from rescheduler.embedded.virtual_time import run
 from rescheduler.kube import Object, errors
@@ -47,6 +48,31 @@ async def test_what_is_handed_out_is_the_clients_own(place: Place) -> None:
     kept = place.api.get(PODS, "default", "web")
     assert kept["metadata"]["labels"] == {"app": "web"}
     assert len(kept["spec"]["containers"]) == 1
+
+
+@on_virtual_time
+async def test_what_a_client_does_to_a_list_is_not_in_the_next_one(place: Place) -> None:
+    place.pod()
+    for _ in range(2):
+        (own,) = await place.kube.list(PODS)
+        assert "mine" not in own
+        assert "mine" not in own["metadata"]
+        own["mine"] = own["metadata"]["mine"] = True
+    changed = place.api.patch(PODS, "default", "web", {"metadata": {"labels": {"a": "b"}}})
+    (own,) = await place.kube.list(PODS)
+    assert own["metadata"] == changed["metadata"]
+
+
+@on_virtual_time
+async def test_who_is_gone_is_not_remembered_for_ever(place: Place) -> None:
+    for number in range(1500):
+        place.pod(f"p{number}")
+    assert len(await place.kube.list(PODS)) == 1500
+    for number in range(1500):
+        place.api.delete(PODS, "default", f"p{number}")
+    assert await place.kube.list(PODS) == []
+    known = place.door._copies._known  # noqa: SLF001
+    assert not any(known.values())
 
 
 @on_virtual_time
@@ -122,6 +148,18 @@ async def test_everything_asked_is_noted(place: Place) -> None:
         "gracePeriodSeconds": 3,
     }
     assert (requests[3].dry_run, requests[3].write) == (True, False)
+
+
+def test_of_very_much_only_the_last_is_noted(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(lines, "_KEPT_CALLS", 3)
+
+    async def main() -> None:
+        place = Place()
+        for _ in range(5):
+            await place.kube.list(PODS)
+        assert [each.number for each in place.door.requests] == [3, 4, 5]
+
+    run(main())
 
 
 @on_virtual_time

@@ -75,6 +75,18 @@ def test_what_fails_in_a_thread_is_told_to_who_waits_for_it() -> None:
         virtual_time.run(main())
 
 
+def test_what_a_timer_raises_ends_the_run() -> None:
+    def fail() -> None:
+        raise LookupError("lost")
+
+    async def main() -> None:
+        asyncio.get_running_loop().call_later(60, fail)
+        await asyncio.sleep(3_600)
+
+    with pytest.raises(LookupError, match="lost"):
+        virtual_time.run(main())
+
+
 def test_everybody_waiting_for_ever_is_an_error() -> None:
     async def main() -> None:
         await asyncio.Event().wait()

@@ -2,13 +2,17 @@
 
 import asyncio
 from collections.abc import AsyncIterator
-from pathlib import Path
 from typing import cast
 
 import pytest
 
 from testbed.api import Api, ApiError, Object
+from testbed.audit import Write
 from testbed.auditor import Auditor
+
+
+async def nothing() -> list[Write]:
+    return []
 
 
 class Shop:
@@ -58,7 +62,7 @@ async def test_a_watch_that_ended_is_told_by_its_own_error(
     event: str, ending: Exception | None, message: str
 ) -> None:
     shop = Shop(event, ending)
-    auditor = Auditor(cast("Api", shop), Path("/nowhere"), "default", "JTI=x")
+    auditor = Auditor(cast("Api", shop), nothing, "default")
     await auditor.begin()
     shop.may_end.set()
     expected = type(ending) if ending else AssertionError
@@ -69,7 +73,7 @@ async def test_a_watch_that_ended_is_told_by_its_own_error(
 
 async def test_a_watch_that_ends_while_the_audit_waits_for_it_ends_the_wait() -> None:
     shop = Shop("BOOKMARK", ApiError(410, "too old"))
-    auditor = Auditor(cast("Api", shop), Path("/nowhere"), "default", "JTI=x")
+    auditor = Auditor(cast("Api", shop), nothing, "default")
     await auditor.begin()
     shop.version = "6"  # the watch has not brought it yet, and never will
     audit = asyncio.create_task(auditor.audit())

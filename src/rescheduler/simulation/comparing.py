@@ -1,0 +1,148 @@
+"""Several contenders, each over the same day: in processes of their own, some at once.
+
+Every process is started anew with the same hash seed: so they come out the same, however often and
+in whatever company.
+"""
+
+import gc
+import multiprocessing
+import os
+import signal
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from multiprocessing import resource_tracker
+from multiprocessing.connection import Connection, wait
+from multiprocessing.context import SpawnProcess
+from typing import Final
+
+from rescheduler import logs
+from rescheduler.errors import ReschedulerError
+from rescheduler.simulation.contending import Contender, Day, Outcome, simulate
+
+AT_ONCE: Final = 2
+_HASH_SEED: Final = "PYTHONHASHSEED"
+_SELDOM: Final = (200_000, 50, 1000)
+"""Collections of garbage."""
+
+Progress = Callable[[str, float], None]
+"""Told a contender's name, and the share of its day that is over."""
+
+
+class SimulationFailed(ReschedulerError):
+    """A contender's process ended without an outcome."""
+
+
+@dataclass(slots=True)
+class _Running:
+    contender: Contender
+    process: SpawnProcess
+    hears: Connection
+
+
+def compare(
+    contenders: Sequence[Contender],
+    day: Day,
+    progress: Progress = lambda _, __: None,
+    *,
+    at_once: int = AT_ONCE,
+) -> list[Outcome]:
+    """In the order of the contenders. Whatever ends it, no process is left behind."""
+    outcomes: dict[str, Outcome] = {}
+    waiting, running = list(contenders), dict[Connection, _Running]()
+    at_once = max(1, min(at_once, os.cpu_count() or 1))
+    try:
+        while waiting or running:
+            while waiting and len(running) < at_once:
+                started = _start(waiting.pop(0), day)
+                running[started.hears] = started
+            for ready in wait(list(running)):
+                each = next(one for hears, one in running.items() if hears is ready)
+                told = _heard(each)
+                if isinstance(told, float):
+                    progress(each.contender.name, told)
+                    continue
+                outcomes[each.contender.name] = told
+                del running[each.hears]
+                each.process.join()
+    finally:
+        for each in running.values():
+            each.process.terminate()
+            each.process.join()
+    return [outcomes[each.name] for each in contenders]
+
+
+def _start(contender: Contender, day: Day) -> _Running:
+    context = multiprocessing.get_context("spawn")
+    hears, tells = context.Pipe(duplex=False)
+    process = context.Process(
+        target=_work, args=(tells, contender, day), name=f"simulate {contender.name}", daemon=True
+    )
+    with _fixed_hash_seed(), _without_interrupts():
+        process.start()
+    # Its end is noticed only when nobody else holds this one open.
+    tells.close()
+    return _Running(contender, process, hears)
+
+
+@contextmanager
+def _fixed_hash_seed() -> Iterator[None]:
+    """For the process that is started. The order of sets of names depends on it, and sums of what
+    is measured on that order, in their last digits: enough to decide between two equal moves.
+    """
+    before = os.environ.get(_HASH_SEED)
+    os.environ[_HASH_SEED] = "0"
+    try:
+        yield
+    finally:
+        if before is None:
+            del os.environ[_HASH_SEED]
+        else:
+            os.environ[_HASH_SEED] = before
+
+
+@contextmanager
+def _without_interrupts() -> Iterator[None]:
+    """For the process that is started, from its first moment on: whoever started it ends it. A
+    signal from a terminal reaches both, and would be told twice. Here it comes a moment later.
+    """
+    # It lets signals through again when it has to be started first.
+    resource_tracker.ensure_running()
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+def _heard(running: _Running) -> float | Outcome:
+    try:
+        told: float | Outcome | Exception = running.hears.recv()
+    except EOFError:
+        running.process.join()
+        raise SimulationFailed(
+            f"{running.contender.name}: its process ended with status {running.process.exitcode}"
+        ) from None
+    if isinstance(told, Exception):
+        raise told
+    return told
+
+
+def _work(tells: Connection, contender: Contender, day: Day) -> None:
+    """In a process of its own."""
+
+    def tell(what: float | Outcome | Exception) -> None:
+        try:
+            tells.send(what)
+        except BrokenPipeError:
+            # Whoever wanted to know has ended, and there is nothing here to be put in order.
+            os._exit(1)
+
+    logs.set_up(quiet=True)
+    # A whole cluster is in memory and stays there: to look through it for what may go, over and
+    # over, would take a sixth of the time.
+    gc.set_threshold(*_SELDOM)
+    try:
+        tell(simulate(contender, day, tell))
+    except ReschedulerError as problem:
+        tell(SimulationFailed(f"{contender.name}: {problem}"))

@@ -1,0 +1,108 @@
+"""One contender's day: the product with one configuration, or nobody, on one cluster."""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass, field
+from typing import Final
+
+from rescheduler.config import Configuration
+from rescheduler.embedded import virtual_time
+from rescheduler.embedded.cluster import EmbeddedCluster
+from rescheduler.embedded.virtual_time import START, VirtualClock
+from rescheduler.kube import KubeApi
+from rescheduler.simulation.described import Described
+from rescheduler.simulation.faulty import Fault, plant
+from rescheduler.simulation.filling import fill
+from rescheduler.simulation.happenings import Happening, happen
+from rescheduler.simulation.loads import ScenarioLoads
+from rescheduler.simulation.measuring import Figures, Measuring
+from rescheduler.simulation.running import running
+from rescheduler.simulation.scenarios import HOUR, Scenario
+
+_TOLD_SECONDS: Final = 0.25 * HOUR
+
+Progress = Callable[[float], None]
+"""Told the share of the day that is over."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Contender:
+    name: str
+    configuration: Configuration | None
+    """None: nobody moves anything."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Day:
+    """What all contenders have in common."""
+
+    described: Described
+    scenario: Scenario
+    happenings: tuple[Happening, ...] = ()
+    seed: int = 0
+    hours: float = 24.0
+    threshold_percent: float = 80.0
+    start_seconds: tuple[float, float] = (2.0, 20.0)
+    """How long pods take to become Ready that do not say so themselves."""
+    faults: tuple[Fault, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outcome:
+    contender: str
+    figures: Figures
+    refused: tuple[str, ...] = field(default=())
+    """Objects that the embedded cluster would not have, each with its reason."""
+
+
+def simulate(contender: Contender, day: Day, progress: Progress = lambda _: None) -> Outcome:
+    return virtual_time.run(_simulate(contender, day, progress))
+
+
+async def _simulate(contender: Contender, day: Day, progress: Progress) -> Outcome:
+    loads = ScenarioLoads(day.described, day.scenario, seed=day.seed, start=START)
+    cluster = EmbeddedCluster(
+        seed=day.seed,
+        clock=VirtualClock(START),
+        loads=loads,
+        start_seconds=day.start_seconds,
+    )
+    filled = fill(cluster, day.described)
+    around = plant(cluster.api, day.faults, cluster.chance)
+
+    @asynccontextmanager
+    async def connect() -> AsyncIterator[KubeApi]:
+        yield cluster.door(around=around)
+
+    async with cluster, AsyncExitStack() as stack:
+        measuring = Measuring(cluster, loads, threshold_percent=day.threshold_percent)
+        if contender.configuration is not None:
+            await stack.enter_async_context(
+                running(cluster, contender.configuration, connect=connect, seed=day.seed)
+            )
+        beside = [
+            asyncio.create_task(measuring.run(), name="measure"),
+            asyncio.create_task(happen(cluster.api, day.happenings), name="happenings"),
+        ]
+        try:
+            await _pass(day.hours * HOUR, progress, beside)
+        finally:
+            for task in beside:
+                task.cancel()
+            await asyncio.gather(*beside, return_exceptions=True)
+        figures = measuring.figures()
+    return Outcome(contender=contender.name, figures=figures, refused=tuple(filled.refused))
+
+
+async def _pass(seconds: float, progress: Progress, beside: list["asyncio.Task[None]"]) -> None:
+    """So much time. Raises what ends what goes on beside."""
+    passed = 0.0
+    while passed < seconds:
+        step = min(_TOLD_SECONDS, seconds - passed)
+        await asyncio.sleep(step)
+        passed += step
+        progress(passed / seconds)
+        for task in beside:
+            if task.done():
+                task.result()

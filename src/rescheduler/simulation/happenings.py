@@ -1,0 +1,194 @@
+"""What happens in a cluster beside the load: roll-outs, scalings, maintenance, nodes that fail.
+
+All of it is decided before the simulation begins, so that every contender meets the same.
+"""
+
+import asyncio
+import random
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+from typing import Any, Final
+
+from rescheduler import wire
+from rescheduler.embedded import behaviours
+from rescheduler.embedded.apiserver import ApiServer
+from rescheduler.embedded.indexes import Indexes
+from rescheduler.kube import errors
+from rescheduler.model import names
+from rescheduler.model.objects import annotations, controller, is_terminating
+from rescheduler.simulation.described import Described, Json
+from rescheduler.simulation.scenarios import HOUR, Outage, Scenario
+
+_DAY: Final = 24 * HOUR
+NOTICE_SECONDS: Final = HOUR
+"""From the label of a maintenance to the drain of what is still there."""
+_TRY_AGAIN_SECONDS: Final = 5.0
+"""As `kubectl drain` does."""
+_SCALED_HOURS: Final = (1.0, 4.0)
+_KUBELET: Final = behaviours.PREFIX + "kubelet"
+_RESTARTED: Final = "kubectl.kubernetes.io/restartedAt"
+
+
+class What(StrEnum):
+    ROLL_OUT = "RollOut"
+    SCALE = "Scale"
+    MAINTAIN = "Maintain"
+    FAIL = "Fail"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Happening:
+    at: float
+    """Seconds since the beginning."""
+    what: What
+    name: str
+    """Of a node, or `namespace/name` of a Deployment."""
+    replicas: int = 0
+    lasts: float = 0.0
+
+    def __str__(self) -> str:
+        hours, minutes = divmod(int(self.at) // 60, 60)
+        to = f" to {self.replicas}" if self.what is What.SCALE else ""
+        return f"{hours:02}:{minutes:02} {self.what} {self.name}{to}"
+
+
+# ---------------------------------------------------------------------- deciding
+
+
+def foreseen(
+    scenario: Scenario, described: Described, *, seed: int, start: datetime, hours: float
+) -> tuple[Happening, ...]:
+    """In order."""
+    luck = random.Random(seed)  # noqa: S311 - repeatable
+    end = hours * HOUR
+    of_day = start.hour * HOUR + start.minute * 60 + start.second
+    deployments = [
+        (f"{each['metadata']['namespace']}/{each['metadata']['name']}", each["spec"]["replicas"])
+        for each in described.all(wire.DEPLOYMENTS)
+    ]
+    nodes = [each["metadata"]["name"] for each in described.all(wire.NODES)]
+    found = [
+        *_roll_outs(_scaled(scenario.rollouts, hours), deployments, end, luck),
+        *_scalings(_scaled(scenario.scalings, hours), deployments, end, luck),
+        *_outages(What.MAINTAIN, scenario.maintenances, nodes, of_day, luck),
+        *_outages(What.FAIL, scenario.failures, nodes, of_day, luck),
+    ]
+    return tuple(
+        sorted((each for each in found if each.at < end), key=lambda each: (each.at, each.name))
+    )
+
+
+def _scaled(a_day: int, hours: float) -> int:
+    return round(a_day * hours / 24)
+
+
+def _roll_outs(
+    many: int, deployments: Sequence[tuple[str, int]], end: float, luck: random.Random
+) -> Iterator[Happening]:
+    for name, _ in luck.sample(deployments, min(many, len(deployments))):
+        yield Happening(at=luck.uniform(0, end), what=What.ROLL_OUT, name=name)
+
+
+def _scalings(
+    many: int, deployments: Sequence[tuple[str, int]], end: float, luck: random.Random
+) -> Iterator[Happening]:
+    large = [each for each in deployments if each[1] > 1]
+    for name, replicas in luck.sample(large, min(many, len(large))):
+        at = luck.uniform(0, end)
+        more = luck.random() < 0.5  # noqa: PLR2004 - as often as not
+        other = replicas + max(replicas // 2, 1) if more else max(replicas * 2 // 3, 1)
+        later = at + luck.uniform(*_SCALED_HOURS) * HOUR
+        yield Happening(at=at, what=What.SCALE, name=name, replicas=other)
+        yield Happening(at=later, what=What.SCALE, name=name, replicas=replicas)
+
+
+def _outages(
+    what: What, outages: Iterable[Outage], nodes: Sequence[str], of_day: float, luck: random.Random
+) -> Iterator[Happening]:
+    for each in outages:
+        node = luck.choice(nodes)
+        if each.node and each.node not in nodes:
+            continue
+        yield Happening(
+            at=(each.at_seconds - of_day) % _DAY,
+            what=what,
+            name=each.node or node,
+            lasts=each.for_seconds,
+        )
+
+
+# ---------------------------------------------------------------------- doing
+
+
+async def happen(api: ApiServer, happenings: Iterable[Happening]) -> None:
+    """Each at its time. Time begins now."""
+    begun = asyncio.get_running_loop().time()
+    async with asyncio.TaskGroup() as tasks:
+        for each in happenings:
+            tasks.create_task(_do(api, each, begun + each.at), name=str(each))
+
+
+async def _do(api: ApiServer, happening: Happening, at: float) -> None:
+    await asyncio.sleep(at - asyncio.get_running_loop().time())
+    if happening.what is What.MAINTAIN:
+        await _maintain(api, happening)
+    elif happening.what is What.FAIL:
+        _label(api, happening.name, _KUBELET, "hung")
+        await asyncio.sleep(happening.lasts)
+        _label(api, happening.name, _KUBELET, None)
+    elif happening.what is What.SCALE:
+        _change(api, happening.name, {"replicas": happening.replicas})
+    else:
+        again = {"annotations": {_RESTARTED: api.stamp()}}
+        _change(api, happening.name, {"template": {"metadata": again}})
+
+
+def _change(api: ApiServer, deployment: str, spec: Json) -> None:
+    namespace, name = deployment.split("/", 1)
+    api.patch(wire.DEPLOYMENTS, namespace, name, {"spec": spec})
+
+
+def _label(api: ApiServer, node: str, label: str, value: str | None) -> None:
+    api.patch(wire.NODES, None, node, {"metadata": {"labels": {label: value}}})
+
+
+async def _maintain(api: ApiServer, happening: Happening) -> None:
+    """Announced by the label, so that whoever can empties it without a loss; then people drain what
+    is left, work on it, and give it back.
+    """
+    node, now = happening.name, asyncio.get_running_loop().time
+    until = now() + happening.lasts
+    _label(api, node, names.MAINTENANCE, "true")
+    await asyncio.sleep(min(NOTICE_SECONDS, happening.lasts))
+    _cordon(api, node, wanted=True)
+    while (left := list(_evictable(api, node))) and now() < until:
+        for pod in left:
+            _evict(api, pod)
+        await asyncio.sleep(_TRY_AGAIN_SECONDS)
+    await asyncio.sleep(max(until - now(), 0.0))
+    _label(api, node, names.MAINTENANCE, None)
+    _cordon(api, node, wanted=False)
+
+
+def _cordon(api: ApiServer, node: str, *, wanted: bool) -> None:
+    api.patch(wire.NODES, None, node, {"spec": {"unschedulable": wanted or None}})
+
+
+def _evictable(api: ApiServer, node: str) -> Iterator[dict[str, Any]]:
+    for pod in Indexes.of(api.store).pods_by_node.of(node):
+        owner = controller(pod)
+        is_daemon = owner is not None and owner["kind"] == "DaemonSet"
+        if not is_daemon and names.MIRROR_POD not in annotations(pod):
+            yield pod
+
+
+def _evict(api: ApiServer, pod: dict[str, Any]) -> None:
+    metadata = pod["metadata"]
+    if is_terminating(pod):
+        return
+    try:
+        api.evict(metadata["namespace"], metadata["name"], uid=metadata["uid"])
+    except errors.KubeError:
+        return  # its budget allows none now: it is tried again

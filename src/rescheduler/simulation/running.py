@@ -1,0 +1,87 @@
+"""The product's own controller, at work on an embedded cluster."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from dataclasses import replace
+from typing import Final, Protocol
+
+from rescheduler import loop
+from rescheduler.acting import Connect
+from rescheduler.clock import Clock
+from rescheduler.config import Configuration, LeaderElection, UsageSettings
+from rescheduler.config.usage import AUTO, PROMETHEUS
+from rescheduler.kube import KubeApi
+from rescheduler.loop import Repeatable
+
+_STEPS: Final = 20_000
+"""Of one search, where no time passes that could end it."""
+
+
+class Cluster(Protocol):
+    """As far as it takes one: `EmbeddedCluster` is one."""
+
+    @property
+    def clock(self) -> Clock: ...
+
+    def connect(self) -> AbstractAsyncContextManager[KubeApi]: ...
+
+
+class Controller:
+    def __init__(self, working: "asyncio.Task[None]", stopping: asyncio.Event) -> None:
+        self._working = working
+        self._stopping = stopping
+
+    async def stop(self) -> None:
+        """It begins nothing more, and has the time that it needs to end what it began."""
+        self._stopping.set()
+        await asyncio.wait([self._working])
+
+
+@asynccontextmanager
+async def running(
+    cluster: Cluster,
+    configuration: Configuration,
+    *,
+    connect: Connect | None = None,
+    seed: int = 0,
+    steps: int = _STEPS,
+) -> AsyncIterator[Controller]:
+    """At work until the block ends, or it is stopped; then it comes to its orderly end. Should it
+    end by an error, the block is cancelled and the error comes out of it. `connect`: another way in
+    than the cluster's own.
+    """
+    stopping = asyncio.Event()
+    try:
+        async with asyncio.TaskGroup() as tasks:
+            working = tasks.create_task(
+                loop.run(
+                    connect or cluster.connect,
+                    cluster.clock,
+                    on_embedded(configuration),
+                    stopping,
+                    repeatable=Repeatable(seed=seed, steps=steps),
+                ),
+                name="controller",
+            )
+            try:
+                yield Controller(working, stopping)
+            finally:
+                stopping.set()
+    except BaseExceptionGroup as group:
+        # Of the block itself, or of the controller, whose end cancelled the block.
+        raise group.exceptions[0] from None
+
+
+def on_embedded(configuration: Configuration) -> Configuration:
+    """The same without what needs a real cluster around it: there is nobody else who could lead,
+    and no Prometheus.
+    """
+    usage = replace(configuration.usage, prometheus=UsageSettings().prometheus)
+    if usage.source == PROMETHEUS:
+        usage = replace(usage, source=AUTO)
+    return replace(
+        configuration,
+        leader_election=replace(LeaderElection(), leader_elect=False),
+        usage=usage,
+    )

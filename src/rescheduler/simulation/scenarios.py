@@ -1,0 +1,104 @@
+"""How loads change over a day, and what happens beside: named ones, and what others are made of."""
+
+from dataclasses import dataclass, replace
+from fnmatch import fnmatchcase
+from typing import Final
+
+HOUR: Final = 3600.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pattern:
+    """What the day of some workloads looks like: low, but for some hours around a peak."""
+
+    names: tuple[str, ...] = ()
+    """`namespace/name` of them, with * for anything. None: it takes its share of all that no other
+    pattern names.
+    """
+    share: float = 1.0
+    """Of those that nobody names, beside the shares of other patterns."""
+    peak_seconds: float = 12 * HOUR
+    """Time of day."""
+    high_seconds: float = 10 * HOUR
+    """How long it is high."""
+    low: float = 1.0
+    high: float = 1.0
+    """Times what the workload uses in the mean."""
+    scatter_seconds: float = 1.5 * HOUR
+    """By so much the peaks of its workloads lie apart, in either direction."""
+
+    def is_named(self, workload: str) -> bool:
+        return any(fnmatchcase(workload, each) for each in self.names)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Surge:
+    """Some workloads use many times what they do otherwise, for a while."""
+
+    at_seconds: float
+    """Time of day."""
+    for_seconds: float = HOUR
+    factor: float = 3.0
+    names: tuple[str, ...] = ()
+    share: float = 0.1
+    """Of all workloads, unless they are named."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outage:
+    """A node is not to be had for a while."""
+
+    at_seconds: float
+    """Time of day."""
+    for_seconds: float
+    node: str = ""
+    """Its name; empty: one of them, by luck."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scenario:
+    name: str
+    patterns: tuple[Pattern, ...] = (Pattern(),)
+    surges: tuple[Surge, ...] = ()
+    growth: float = 0.0
+    """Of all loads in 24 hours: 0.5 is half as much again."""
+    rollouts: int = 0
+    """In 24 hours, at times and of Deployments that luck decides."""
+    scalings: int = 0
+    """The same: up or down, and back some hours later."""
+    maintenances: tuple[Outage, ...] = ()
+    """Labelled so; what is still on the node an hour later is drained, as people do."""
+    failures: tuple[Outage, ...] = ()
+    """Its kubelet is not heard of any more."""
+
+
+_DAY: Final = Scenario(
+    name="day",
+    patterns=(
+        Pattern(share=55, peak_seconds=13 * HOUR, high_seconds=10 * HOUR, low=0.35, high=1.6),
+        Pattern(share=15, peak_seconds=20 * HOUR, high_seconds=5 * HOUR, low=0.6, high=1.9),
+        Pattern(share=15, peak_seconds=3 * HOUR, high_seconds=5 * HOUR, low=0.5, high=2.2),
+        Pattern(share=15),
+    ),
+    rollouts=12,
+    scalings=12,
+    maintenances=(Outage(at_seconds=10 * HOUR, for_seconds=3 * HOUR),),
+    failures=(Outage(at_seconds=16 * HOUR, for_seconds=0.5 * HOUR),),
+)
+
+BUILT_IN: Final = {
+    each.name: each
+    for each in (
+        _DAY,
+        replace(_DAY, name="steady", patterns=(Pattern(),)),
+        replace(
+            _DAY,
+            name="spike",
+            surges=(Surge(at_seconds=14 * HOUR, for_seconds=HOUR, factor=3.0, share=0.08),),
+        ),
+        replace(_DAY, name="growth", growth=0.6),
+    )
+}
+"""Office hours, evenings and nights; the same all day; with some that triple at 14:00; and one that
+ends with more than half as much again as it began with.
+"""

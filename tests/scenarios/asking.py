@@ -1,0 +1,26 @@
+"""Migrations that a person asks for, with kubectl: a PodMigration, and no plan behind it."""
+
+from typing import Any
+
+from testbed.api import Object
+from testbed.scenarios import Scene
+
+
+async def ask(world: Scene, pod: Object, target: str, **spec: Any) -> Object:  # noqa: ANN401
+    """The record, as created. Its name is the pod's, so that a test knows it."""
+    metadata = pod["metadata"]
+    return await world.api.create(
+        {
+            "apiVersion": "rescheduler.io/v1alpha1",
+            "kind": "PodMigration",
+            "metadata": {"name": metadata["name"], "namespace": world.name},
+            "spec": {
+                "pod": {"name": metadata["name"], "uid": metadata["uid"]},
+                "source": pod["spec"]["nodeName"],
+                "target": target,
+                "strategy": "Manual",
+                "reason": "a test",
+                **spec,
+            },
+        }
+    )

@@ -1,0 +1,21 @@
+"""Matrices of tests that are too many for every run: some of them, drawn anew each time."""
+
+import os
+import random
+from collections.abc import Sequence
+from typing import Any
+
+
+def drawn(cases: Sequence[Any], *, matrix: str, share: float = 1 / 3) -> list[Any]:
+    """A share of the cases; all of them where the variable `<MATRIX>_MATRIX` is "all", and on the
+    embedded cluster alone, where they take next to no time.
+
+    The same in every worker of a run. Which ones ran, their ids tell; `<MATRIX>_SEED` brings a
+    draw back.
+    """
+    if os.environ.get(f"{matrix}_MATRIX") == "all" or os.environ.get("CLUSTERS") == "embedded":
+        return list(cases)
+    run = os.environ.get("PYTEST_XDIST_TESTRUNUID", "one")
+    lots = random.Random(os.environ.get(f"{matrix}_SEED") or run)  # noqa: S311 - draws tests
+    chosen = lots.sample(range(len(cases)), max(1, round(len(cases) * share)))
+    return [cases[number] for number in sorted(chosen)]

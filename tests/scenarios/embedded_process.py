@@ -1,0 +1,257 @@
+"""The rescheduler as if it were a process, on the event loop and the virtual time of its cluster.
+
+It runs what `rescheduler.cli` runs, with the arguments parsed as there, and its log and output go
+where a process has standard output and standard error. Killed, it cannot reach the cluster any
+more, whatever it still tries.
+"""
+
+import asyncio
+import contextlib
+import contextvars
+import io
+import json
+import signal
+import sys
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any, Final
+
+import structlog
+import typer
+from structlog.types import EventDict
+
+from rescheduler import __version__, config
+from rescheduler.acting import Connect
+from rescheduler.cli import cleaning, commands, draining, retrying, running
+from rescheduler.clock import Clock
+from rescheduler.embedded.door import Door
+from rescheduler.embedded.virtual_time import VirtualClock
+from rescheduler.errors import ReschedulerError
+from testbed.processes import WAIT_SECONDS, Run, Running
+
+_OWN_FLAGS: Final = ("--log-format", "json", "--v", "4")
+_speaking: contextvars.ContextVar["EmbeddedProcess | None"] = contextvars.ContextVar(
+    "speaking", default=None
+)
+
+
+class EmbeddedProcess(Running):
+    def __init__(
+        self, arguments: Sequence[str], clock: Clock, make_door: Callable[[], Door]
+    ) -> None:
+        super().__init__()
+        self.out = io.StringIO()
+        self.err = io.StringIO()
+        self._clock = clock
+        self._make_door = make_door
+        self._doors: list[Door] = []
+        self._stopping: running.Stopping | None = None
+        self._is_killed = False
+        _Shared.begin()
+        context = contextvars.copy_context()
+        context.run(_speaking.set, self)
+        self._ended = asyncio.Event()
+        self.task = asyncio.create_task(self._main(arguments), context=context)
+        self.task.add_done_callback(lambda _: self._ended.set())
+
+    # ------------------------------------------------------------------ from the outside
+
+    @property
+    def has_ended(self) -> bool:
+        return self._is_killed or self.task.done()
+
+    def kill(self) -> None:
+        if self.has_ended:
+            return
+        self._is_killed = True
+        for door in self._doors:
+            door.sever()
+        self.task.cancel()
+        self._ended.set()
+
+    def send_signal(self, number: signal.Signals) -> None:
+        if self._stopping is not None:
+            self._stopping.tell(number)
+        else:
+            self.task.cancel()
+
+    async def finish(self, within: float = WAIT_SECONDS) -> Run:
+        try:
+            async with asyncio.timeout(within):
+                await self._ended.wait()
+        except TimeoutError:
+            self.kill()
+            raise AssertionError(f"it did not end:\n{self.told()}") from None
+        code = -signal.SIGKILL if self._is_killed else self.task.result()
+        err = "\n".join([*self.other, self.err.getvalue()]).strip()
+        return Run(code=code, lines=list(self.lines), out=self.out.getvalue(), err=err)
+
+    async def end(self) -> None:
+        """Nothing of it is left running, not even what a dead one would still like to do."""
+        self.kill()
+        while not self.task.done():
+            self.task.cancel()
+            await asyncio.wait([self.task], timeout=1.0)
+        if not self.task.cancelled():
+            self.task.exception()
+
+    # ------------------------------------------------------------------ from the inside
+
+    def is_heard(self) -> bool:
+        """The dead say nothing."""
+        return not self._is_killed
+
+    @contextlib.asynccontextmanager
+    async def _connect(self) -> Any:  # noqa: ANN401 - see `Connect`
+        door = self._make_door()
+        self._doors.append(door)
+        if self._is_killed:
+            door.sever()
+        yield door
+
+    async def _main(self, arguments: Sequence[str]) -> int:
+        try:
+            return await self._command(arguments)
+        except ReschedulerError as problem:
+            return commands.failed(problem)
+        except typer.Exit as ending:
+            return ending.exit_code
+
+    async def _command(self, arguments: Sequence[str]) -> int:
+        name, given = _parsed(arguments)
+        return await _COMMANDS[name](self, given, self._connect, self._clock)
+
+    async def _run(self, given: dict[str, Any], connect: Connect, clock: Clock) -> int:
+        configuration = config.load(given["config_file"])
+        structlog.get_logger().info(
+            "starts", version=__version__, configuration=config.to_document(configuration)
+        )
+        dry_run = given["dry_run"]
+        if given["once"]:
+            return await running.one_pass(configuration, connect, clock, dry_run=dry_run)
+        self._stopping = running.Stopping()
+        return await running.continuously(
+            configuration, connect, clock, self._stopping, dry_run=dry_run
+        )
+
+    async def _drain(self, given: dict[str, Any], connect: Connect, clock: Clock) -> int:
+        return await draining.empty(
+            _configuration(given),
+            connect,
+            clock,
+            given["node"],
+            seconds=draining.duration("--timeout", given["timeout"]),
+            dry_run=given["dry_run"],
+        )
+
+    async def _clean(self, given: dict[str, Any], connect: Connect, clock: Clock) -> int:
+        cleans = cleaning.Cleaning(
+            _configuration(given),
+            connect,
+            clock,
+            everything=given["everything"],
+            seconds=draining.duration("--timeout", given["timeout"]),
+        )
+        return await cleans.to_its_end(dry_run=given["dry_run"])
+
+    async def _retry(self, given: dict[str, Any], connect: Connect, _: Clock) -> int:
+        await retrying.ask_again(connect, given["namespace"], given["name"])
+        return 0
+
+
+_COMMANDS: Final[
+    dict[str, Callable[[EmbeddedProcess, dict[str, Any], Connect, Clock], Awaitable[int]]]
+] = {
+    "run": EmbeddedProcess._run,  # noqa: SLF001 - its own
+    "drain": EmbeddedProcess._drain,  # noqa: SLF001
+    "cleanup": EmbeddedProcess._clean,  # noqa: SLF001
+    "retry": EmbeddedProcess._retry,  # noqa: SLF001
+}
+
+
+def _parsed(arguments: Sequence[str]) -> tuple[str, dict[str, Any]]:
+    """The command's name, and its parameters by the names that its function has for them."""
+    name, *rest = arguments
+    group = typer.main.get_command(commands.app)
+    command = group.commands[name]  # type: ignore[attr-defined]
+    return name, dict(command.make_context(name, list(rest)).params)
+
+
+def _configuration(given: dict[str, Any]) -> config.Configuration:
+    file: Path | None = given["config_file"]
+    return config.Configuration() if file is None else config.load(file)
+
+
+# ---------------------------------------------------------------------- what is said, and by whom
+
+
+@contextlib.contextmanager
+def speaking_apart() -> Iterator[None]:
+    """Each process that is started in here has a log, an output and an error output of its own."""
+    clock = VirtualClock()
+
+    def with_time(_: object, __: str, line: EventDict) -> EventDict:
+        return {**line, "timestamp": clock.now().isoformat()}
+
+    structlog.configure(
+        processors=[
+            structlog.contextvars.merge_contextvars,
+            structlog.processors.add_log_level,
+            with_time,
+            structlog.processors.format_exc_info,
+            _deliver,
+        ],
+        wrapper_class=structlog.make_filtering_bound_logger(0),
+        cache_logger_on_first_use=False,
+    )
+    try:
+        yield
+    finally:
+        _Shared.end()
+        structlog.reset_defaults()
+
+
+def _deliver(_: object, __: str, line: EventDict) -> str:
+    process = _speaking.get()
+    if process is not None and process.is_heard():
+        process.hear(json.dumps(line, default=repr))
+    raise structlog.DropEvent
+
+
+class _Shared(io.TextIOBase):
+    """Standard output, or error, of several processes."""
+
+    def __init__(self, which: str, real: Any) -> None:  # noqa: ANN401 - whatever pytest has put there
+        self._which = which
+        self.real = real
+
+    @classmethod
+    def begin(cls) -> None:
+        """In the middle of a test, as pytest puts its own in the place of these before each one."""
+        if not isinstance(sys.stdout, cls):
+            sys.stdout = cls("out", sys.stdout)
+        if not isinstance(sys.stderr, cls):
+            sys.stderr = cls("err", sys.stderr)
+
+    @classmethod
+    def end(cls) -> None:
+        if isinstance(sys.stdout, cls):
+            sys.stdout = sys.stdout.real
+        if isinstance(sys.stderr, cls):
+            sys.stderr = sys.stderr.real
+
+    @property
+    def encoding(self) -> str:  # type: ignore[override]
+        return "utf-8"
+
+    def writable(self) -> bool:
+        return True
+
+    def write(self, text: str) -> int:
+        process = _speaking.get()
+        if process is None:
+            return int(self.real.write(text))
+        return int(getattr(process, self._which).write(text)) if process.is_heard() else len(text)
+
+    def flush(self) -> None:
+        self.real.flush()

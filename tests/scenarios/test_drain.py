@@ -1,0 +1,172 @@
+"""`rescheduler drain`: one node, emptied while its services go on."""
+
+import signal
+
+from testbed.api import Object
+from testbed.builders import behaviour, budget, deployment
+from tests.scenarios.judging import assert_nobody_noticed
+from tests.scenarios.looping import Ended, as_admin, controller, ended
+from tests.scenarios.stage import set_stage
+from tests.scenarios.world import World
+
+ANNOTATION = "rescheduler.io/cordoned"
+ELECTION = {"leaseDuration": "4s", "renewDeadline": "3s", "retryPeriod": "500ms"}
+
+
+def settings(world: World) -> dict[str, object]:
+    return {
+        "leaderElection": {**ELECTION, "resourceNamespace": world.name},
+        "inFlight": {"perNode": 0, "perWorkload": 5},
+    }
+
+
+async def drain(world: World, node: str, *flags: str, **more: object) -> Ended:
+    path = str(world.configuration(**{**settings(world), **more}))
+    return await as_admin(world, "drain", node, "--config", path, *flags)
+
+
+async def node_of(world: World, node: str) -> Object:
+    return await world.api.get("Node", None, node)
+
+
+async def set_free(world: World, *more: Object, replicas: int = 3) -> tuple[str, str]:
+    """A web on the first of two nodes, and nothing else there."""
+    full, empty = await world.add_nodes(2)
+    await world.create(*more)
+    await world.deploy(deployment("web", replicas=replicas), on=full)
+    return full, empty
+
+
+async def test_empties_the_node_line_by_line_and_leaves_it_cordoned(world: World) -> None:
+    full, empty = await set_free(world, budget("web", maxUnavailable=0))
+    async with world.auditor() as auditor:
+        run = await drain(world, full)
+        audit = await world.audit(auditor)
+    assert run.code == 0, run
+    assert run.lines[0] == f"node/{full} cordoned"
+    assert run.lines[-1] == f"node/{full} drained: 3 pods moved"
+    moved = run.lines[1:-1]
+    assert len(moved) == 3
+    for number, line in enumerate(moved, 1):
+        assert line.startswith("pod/web-")
+        assert f" moved ({number} of 3) in namespace {world.name}: {full} -> {empty}" in line
+    assert await world.nodes_of("web") == [empty] * 3
+    node = await node_of(world, full)
+    assert node["spec"]["unschedulable"] is True
+    assert node["metadata"]["annotations"][ANNOTATION] == "drain"
+    assert_nobody_noticed(audit)
+
+
+async def test_a_second_time_there_is_nothing_to_do(world: World) -> None:
+    full, _ = await set_free(world, replicas=1)
+    await drain(world, full)
+    again = await drain(world, full)
+    assert again.code == 0, again
+    assert again.lines == [f"node/{full} already cordoned", f"node/{full} drained: 0 pods moved"]
+
+
+async def test_says_who_stays_and_why(world: World) -> None:
+    full, empty = await set_stage(world, 1)
+    run = await drain(world, full)
+    assert run.code == 1
+    assert await world.nodes_of("web") == [empty]
+    told = run.err.splitlines()
+    assert told[0] == f'error: 2 pods stay on node "{full}", 1 moved:'
+    assert all(line.startswith(f"  {world.name}/ballast-") for line in told[1:3])
+    assert "rescheduling" in told[1]
+    assert told[-1] == f"the node stays cordoned; to have it back: kubectl uncordon {full}"
+
+
+async def test_a_dry_run_tells_the_same_and_changes_nothing(world: World) -> None:
+    full, empty = await set_stage(world, 1)
+    async with world.auditor() as auditor:
+        run = await drain(world, full, "--dry-run")
+        audit = await world.audit(auditor)
+    assert run.code == 0, run
+    assert run.lines[0] == f"node/{full} cordoned (dry run)"
+    assert f" moved (dry run) in namespace {world.name}: {full} -> {empty}" in run.lines[1]
+    assert run.lines[2].startswith(f"stays: {world.name}/ballast-")
+    assert "unschedulable" not in (await node_of(world, full))["spec"]
+    assert await world.records() == []
+    assert audit.changed_objects() == []
+
+
+async def test_where_somebody_leads_it_only_asks_and_follows(world: World) -> None:
+    full, empty = await set_free(world)
+    async with controller(world, enabledStrategies=[], **settings(world)) as leader:
+        await leader.says("cycle")
+        run = await drain(world, full)
+        holder = leader.said("leads")[0]["identity"]
+    assert run.code == 0, run
+    assert run.lines[0] == f"{holder} leads, and carries the moves out"
+    assert run.lines[-1] == f"node/{full} drained: 3 pods moved"
+    assert await world.nodes_of("web") == [empty] * 3
+    assert {each["status"]["holder"] for each in await world.records()} == {holder}
+
+
+async def test_interrupted_it_says_what_is_left_and_goes_on_when_asked_again(world: World) -> None:
+    full, empty = await set_free(world)
+    await world.afflict_copies(ready_after="3s")
+    path = str(world.configuration(**settings(world)))
+    async with world.auditor() as auditor:
+        process = await world.start_as_admin("drain", full, "--config", path)
+        await world.wait_for_copy("web")
+        process.send_signal(signal.SIGINT)
+        first = await ended(process)
+        second = await drain(world, full)
+        audit = await world.audit(auditor)
+    assert first.code == 130
+    assert first.err.startswith(
+        "interrupted; 0 of 3 pods moved, and what is under way goes on with"
+    )
+    assert f"`rescheduler drain {full}`" in first.err
+    assert second.code == 0, second
+    assert await world.nodes_of("web") == [empty] * 3
+    assert_nobody_noticed(audit)
+
+
+async def test_interrupted_it_lets_what_is_nearly_done_end(world: World) -> None:
+    full, empty = await world.add_nodes(2)
+    slow = deployment("web", replicas=1, annotations=behaviour(exit_after_seconds="5"))
+    await world.deploy(slow, on=full)
+
+    async def is_ending() -> bool:
+        return any(pod["metadata"].get("deletionTimestamp") for pod in await world.pods("web"))
+
+    path = str(world.configuration(**settings(world)))
+    process = await world.start_as_admin("drain", full, "--config", path)
+    await world.wait("the original ends", is_ending)
+    process.send_signal(signal.SIGINT)
+    run = await ended(process)
+    assert run.code == 130, run
+    assert run.lines[1].startswith("stopping: what is nearly done has 20 s to end")
+    assert " moved (1 of 1) in namespace " in run.lines[2]
+    assert run.err.startswith("interrupted; 1 of 1 pod moved; the node stays cordoned")
+    [record] = await world.records()
+    assert record["status"]["phase"] == "Completed"
+    assert await world.nodes_of("web") == [empty]
+
+
+async def test_out_of_time_it_says_what_is_left(world: World) -> None:
+    full, _ = await set_free(world, replicas=1)
+    await world.afflict_copies(never_ready="true")
+    run = await drain(world, full, "--timeout", "12s")
+    assert run.code == 1
+    assert run.err.startswith("error: not done in time; 0 of 1 pod moved, and what is under way")
+    assert f"the node stays cordoned, until kubectl uncordon {full}" in run.err
+
+
+async def test_a_node_that_is_not_there_is_named(world: World) -> None:
+    [node] = await world.add_nodes(1)
+    run = await drain(world, node + "0")
+    assert (run.code, run.out) == (1, "")
+    assert run.err == f'error: nodes "{node}0" not found; did you mean "{node}"?'
+
+
+async def test_a_node_out_of_scope_is_not_touched(world: World) -> None:
+    ours, other = await world.add_nodes(2)
+    scope = {"nodeSelector": f"kubernetes.io/hostname={ours}"}
+    run = await drain(world, other, scope=scope)
+    assert run.code == 1
+    assert f'node "{other}" is not in scope.nodeSelector' in run.err
+    assert "unschedulable" not in (await node_of(world, other))["spec"]

@@ -1,0 +1,82 @@
+"""Pods of all kinds of owners: who is moved, who is not, and that they are told apart (S31)."""
+
+from testbed.api import Object
+from testbed.builders import deployment, job, pod, pod_spec, service, workload
+from testbed.scenarios import Scene
+from tests.scenarios.judging import assert_exactly_one_moved
+
+
+async def test_moves_a_pod_of_a_replica_set_that_no_deployment_has(world: Scene) -> None:
+    """By the label that the Service does not select by: its ReplicaSet has no hash."""
+    full, empty = await world.add_nodes(2)
+    await world.create(service("web"))
+    alone = workload("ReplicaSet", "web", labels={"track": "stable"}, replicas=4)
+    await world.deploy(alone, on=full)
+    async with world.auditor() as auditor:
+        run = await world.run()
+        audit = await world.audit(auditor)
+    assert run.code == 0, run
+    await assert_exactly_one_moved(world, audit, app="web", to=empty)
+    [made] = audit.pods_made()
+    labels = [
+        {key: seen.object["metadata"]["labels"].get(key) for key in ("app", "track")}
+        for seen in audit.history
+        if seen.kind == "Pod" and seen.object and seen.object["metadata"]["name"] == made
+    ]
+    assert labels[0] == {"app": "web", "track": None}
+    assert labels[-1] == {"app": "web", "track": "stable"}
+
+
+async def test_refuses_where_the_only_label_is_what_a_service_selects_by(world: Scene) -> None:
+    full, _ = await world.add_nodes(2)
+    await world.create(service("web"))
+    await world.deploy(workload("ReplicaSet", "web", replicas=4), on=full)
+    before = _uids(await world.pods("web"))
+    async with world.auditor() as auditor:
+        run = await world.run()
+        audit = await world.audit(auditor)
+    assert run.code == 0, run
+    # Moving it would interrupt it, which nobody has asked for.
+    assert {"pods.interruptions" in line["because"] for line in run.said("stays")} == {True}
+    assert audit.writes() == []
+    assert _uids(await world.pods("web")) == before
+
+
+async def test_touches_no_pod_of_a_kind_that_it_cannot_move_and_says_why(world: Scene) -> None:
+    full, empty = await world.add_nodes(2)
+    small = pod_spec(cpu="200m") | {"nodeSelector": {"kubernetes.io/hostname": full}}
+    reasons = {
+        "alone": "it is a bare pod, and pods.barePods is off",
+        "numbered": "pods.interruptions",
+        "everywhere": "it belongs to a DaemonSet",
+        "task": "pods.jobs",
+    }
+    await world.create(
+        pod("alone", spec=dict(small)),
+        workload("StatefulSet", "numbered", spec=dict(small), replicas=1, serviceName="numbered"),
+        workload("DaemonSet", "everywhere", spec=dict(small)),
+        job("task", spec=dict(small)),
+        service("web"),
+    )
+    await world.deploy(deployment("web", replicas=2), on=full)
+
+    async def are_there() -> bool:
+        return all([await world.nodes_of(app) == [full] for app in reasons])
+
+    await world.wait("all are Ready", are_there)
+    others = {app: (await world.pods(app))[0] for app in reasons}
+    async with world.auditor() as auditor:
+        run = await world.run()
+        audit = await world.audit(auditor)
+    assert run.code == 0, run
+    await assert_exactly_one_moved(world, audit, app="web", to=empty)
+    stays = {line["pod"]: line["because"] for line in run.said("stays")}
+    for app, reason in reasons.items():
+        name = others[app]["metadata"]["name"]
+        assert reason in stays[f"{world.name}/{name}"]
+        assert name not in {write.name for write in audit.writes()}
+        assert await world.pods(app) == [others[app]]
+
+
+def _uids(pods: list[Object]) -> set[str]:
+    return {pod["metadata"]["uid"] for pod in pods}

@@ -1,0 +1,201 @@
+"""`rescheduler run`: the continuous controller."""
+
+import re
+import signal
+
+import pytest
+
+from testbed.api import Object
+from testbed.builders import budget, deployment
+from testbed.faultproxy import Match, fail
+from tests.scenarios.judging import assert_nobody_noticed
+from tests.scenarios.looping import as_admin, controller
+from tests.scenarios.stage import set_stage
+from tests.scenarios.world import World
+
+MAINTENANCE = "scheduler.alpha.kubernetes.io/maintenance"
+LEASE = {"leaderElection": {"leaseDuration": "4s", "renewDeadline": "3s", "retryPeriod": "500ms"}}
+
+
+def elected(world: World) -> dict[str, object]:
+    return {"leaderElection": {**LEASE["leaderElection"], "resourceNamespace": world.name}}
+
+
+async def label(world: World, node: str, value: str | None) -> None:
+    await world.api.patch("Node", None, node, {"metadata": {"labels": {MAINTENANCE: value}}})
+
+
+async def lease(world: World) -> Object:
+    found = await world.api.find("Lease", world.name, "rescheduler")
+    return dict((found or {}).get("spec") or {})
+
+
+async def is_on(world: World, app: str, node: str, count: int) -> bool:
+    return await world.nodes_of(app) == [node] * count
+
+
+async def test_goes_on_from_pass_to_pass_and_says_one_sentence_each(world: World) -> None:
+    full, empty = await set_stage(world, 3)
+    async with world.auditor() as auditor:
+        async with controller(world, reschedulingInterval="2s") as running:
+            first = await running.says("cycle")
+            later = await running.says("cycle", where=lambda line: line["moved"] > 0)
+            await running.says("cycle", times=later["cycle"] + 1)
+            run = await running.stop()
+        audit = await world.audit(auditor)
+    assert first["planned"] == 1
+    assert re.match(r"saw \d+ nodes and \d+ pods, planned 1 move; ", first["summary"])
+    assert "LoadBalancing: " in first["summary"]
+    assert {"nodes", "pods", "planned", "refused", "failed", "under_way", "seconds"} <= first.keys()
+    assert run.code == 0, run
+    assert empty in await world.nodes_of("web")
+    assert full in await world.nodes_of("web")
+    assert_nobody_noticed(audit)
+
+
+async def test_a_node_labelled_for_maintenance_is_emptied_at_once(world: World) -> None:
+    full, empty = await set_stage(world, 3)
+    settings = {"enabledStrategies": ["NodeMaintenance"], "reschedulingInterval": "1h"}
+    async with world.auditor() as auditor:
+        async with controller(world, **settings) as running:
+            await running.says("cycle")
+            await label(world, full, "true")
+            await world.wait("the node is empty", lambda: is_on(world, "web", empty, 3))
+            # And a further pass, as something might be left.
+            last = await running.says("cycle", times=3)
+        audit = await world.audit(auditor)
+    assert last["early"] == "a plan has ended, and something may be left to do"
+    assert_nobody_noticed(audit)
+
+
+async def test_a_node_that_becomes_hot_calls_for_an_early_pass(world: World) -> None:
+    await world.add_nodes(2)
+    settings = {"enabledStrategies": ["ResourceOptimization"], "reschedulingInterval": "1h"}
+    async with controller(world, **settings, cpuThreshold=10) as running:
+        await running.says("cycle")
+        await world.create(deployment("web", replicas=2))
+        early = await running.says("cycle", times=2)
+    assert "above its threshold" in early["early"]
+
+
+async def test_resumes_what_a_dead_one_left(world: World) -> None:
+    _, empty = await set_stage(world, 2)
+    await world.afflict_copies(ready_after="3s")
+    async with world.auditor() as auditor:
+        process = await world.start()
+        await world.wait_for_copy("web")
+        process.kill()
+        await process.finish()
+        async with controller(world, enabledStrategies=[], reschedulingInterval="1s") as running:
+            told = await running.says("goes on with what is unfinished")
+            await running.says("cycle", where=lambda line: line["moved"] == 1)
+        audit = await world.audit(auditor)
+    assert told["moves"] == 1
+    assert empty in await world.nodes_of("web")
+    assert_nobody_noticed(audit)
+
+
+@pytest.mark.parametrize(
+    ("how", "code"), [(signal.SIGTERM, 0), (signal.SIGINT, 130)], ids=["SIGTERM", "SIGINT"]
+)
+async def test_told_to_stop_it_says_what_it_leaves_and_releases_the_lease(
+    world: World, how: signal.Signals, code: int
+) -> None:
+    await set_stage(world, 2)
+    await world.afflict_copies(never_ready="true")
+    async with controller(world, **elected(world)) as running:
+        await world.wait_for_copy("web")
+        run = await running.stop(how)
+    assert run.code == code, run
+    assert run.said("stopped")[-1]["unfinished"] == 1
+    assert run.said("stopped")[-1]["because"] == "left to whoever comes next"
+    assert run.errors == ""
+    assert not (await lease(world)).get("holderIdentity")
+    [record] = await world.records()
+    assert record["status"]["phase"] == "InProgress"
+
+
+async def test_what_the_server_refuses_is_tried_again_in_the_next_pass(world: World) -> None:
+    await set_stage(world, 2)
+    await label(world, (await world.add_nodes(1))[0], "true")
+    settings = {"enabledStrategies": ["NodeMaintenance"], "reschedulingInterval": "1s"}
+    async with world.faults() as proxy:
+        broken = proxy.on(Match(verb="get", resource="nodes"), fail(400, message="odd"))
+        async with controller(world, **settings) as running:
+            await running.says("cannot change the cordon", times=3)
+            assert broken.fired >= 3
+            proxy.clear()
+            await running.says("cordons")
+            assert (await running.stop()).code == 0
+
+
+async def test_what_nobody_remembers_is_put_in_order(world: World) -> None:
+    """A mark, and a temporary budget: of migrations that have no record any more."""
+    await set_stage(world, 1)
+    [pod] = await world.pods("web")
+    name = pod["metadata"]["name"]
+    status = "scheduler.alpha.kubernetes.io/migration-status"
+    mark = {"metadata": {"labels": {status: "in-progress"}}}
+    await world.api.patch("Pod", world.name, name, mark)
+    guard = budget("web", minAvailable=1)
+    guard["metadata"]["labels"] = {"rescheduler.io/migration": "gone-0123456789-1"}
+    await world.create(guard)
+    run = await world.run(enabledStrategies=[])
+    assert run.code == 0, run
+    assert [each["pod"] for each in run.said("takes a stray mark off")] == [f"{world.name}/{name}"]
+    assert len(run.said("deletes a stray budget of ours")) == 1
+    found = await world.api.get("Pod", world.name, name)
+    assert status not in found["metadata"]["labels"]
+    assert await world.api.list("PodDisruptionBudget", world.name) == []
+
+
+async def test_of_two_one_acts_and_the_other_follows(world: World) -> None:
+    await world.add_nodes(1)
+    settings = {"reschedulingInterval": "1s", **elected(world)}
+    async with controller(world, **settings) as first:
+        await first.says("cycle")
+        async with controller(world, **settings) as second:
+            stands_by = await second.says("stands by")
+            assert second.said("cycle") == []
+            assert (await first.stop()).code == 0
+            await second.says("cycle")
+            # A third one is refused by name, instead of waiting.
+            path = str(world.configuration(**settings))
+            third = await as_admin(world, "run", "--once", "--config", path)
+    assert stands_by["leader"] == first.said("leads")[0]["identity"]
+    assert third.code == 1
+    holder = second.said("leads")[0]["identity"]
+    assert f"error: {holder} leads (lease {world.name}/rescheduler)" in third.err
+
+
+async def test_whoever_loses_the_lease_ends_with_one_sentence(world: World) -> None:
+    await set_stage(world, 2)
+    await world.afflict_copies(never_ready="true")
+    settings = {"reschedulingInterval": "1s", **elected(world)}
+    async with controller(world, **settings) as running:
+        await world.wait_for_copy("web")
+        change = {"spec": {"holderIdentity": "a thief"}}
+        await world.api.patch("Lease", world.name, "rescheduler", change)
+        run = await running.finish()
+    assert run.code == 1
+    [line] = run.errors.splitlines()
+    assert line.startswith("error: leads no longer: a thief holds the lease")
+
+
+async def test_a_dry_run_plans_and_changes_nothing(world: World) -> None:
+    full, empty = await set_stage(world, 2)
+    await label(world, full, "true")
+    settings = {
+        "enabledStrategies": ["NodeMaintenance"],
+        "reschedulingInterval": "1s",
+        **elected(world),
+    }
+    async with world.auditor() as auditor:
+        async with controller(world, "--dry-run", **settings) as running:
+            would = await running.says("would move", times=3)
+            cycle = await running.says("cycle")
+            assert (await running.stop()).code == 0
+        audit = await world.audit(auditor)
+    assert (would["source"], would["target"]) == (full, empty)
+    assert "would move 2" in cycle["summary"]
+    assert audit.writes() == []

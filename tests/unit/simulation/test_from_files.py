@@ -1,0 +1,111 @@
+"""A cluster that was saved, and comes back to life."""
+
+import json
+from collections import Counter
+from pathlib import Path
+
+from rescheduler import wire
+from rescheduler.embedded import virtual_time
+from rescheduler.embedded.cluster import EmbeddedCluster
+from rescheduler.embedded.virtual_time import START
+from rescheduler.model import conditions
+from rescheduler.observe.files import load, save, take
+from rescheduler.simulation.described import Described, Json
+from rescheduler.simulation.filling import fill
+from rescheduler.simulation.from_files import describe
+from rescheduler.simulation.generating import generate
+from rescheduler.simulation.loads import ScenarioLoads
+from rescheduler.simulation.scenarios import BUILT_IN
+
+
+async def _saved(described: Described, to: Path) -> None:
+    loads = ScenarioLoads(described, BUILT_IN["steady"], seed=1, start=START)
+    cluster = EmbeddedCluster(seed=1, loads=loads)
+    fill(cluster, described)
+    async with cluster:
+        await cluster.clock.sleep(60)
+        taken = await take(cluster.door(), cluster.clock)
+    save(str(to), taken.snapshot, taken_at=taken.taken_at)
+
+
+async def _left_alone(described: Described) -> tuple[list[str], Counter[str], int]:
+    """What was refused, who owns the pods in the end, and how many are Ready where they were."""
+    cluster = EmbeddedCluster(seed=2)
+    refused = fill(cluster, described).refused
+    before = {each["metadata"]["name"]: each for each in cluster.store.all(wire.PODS)}
+    async with cluster:
+        await cluster.clock.sleep(600)
+        after = list(cluster.store.all(wire.PODS))
+    owners = Counter(
+        (each["metadata"].get("ownerReferences") or [{"kind": "nobody"}])[0]["kind"]
+        for each in after
+    )
+    same = [
+        each
+        for each in after
+        if conditions.holds(each, "Ready")
+        and (known := before.get(each["metadata"]["name"])) is not None
+        and known["spec"]["nodeName"] == each["spec"]["nodeName"]
+    ]
+    return refused, owners, len(same)
+
+
+def test_a_saved_cluster_is_at_rest_and_uses_what_it_used(tmp_path: Path) -> None:
+    made = generate(nodes=8, pods=120, seed=5)
+    file = tmp_path / "cluster.json.gz"
+    virtual_time.run(_saved(made, file))
+    described = describe(load(str(file)))
+    assert described.notes == ()
+    refused, owners, same = virtual_time.run(_left_alone(described))
+    assert refused == []
+    assert same == 120
+    assert owners.keys() == {"ReplicaSet", "StatefulSet", "DaemonSet"}
+    used = {name: each.cores for name, each in made.loads.items()}
+    for name, base in described.loads.items():
+        assert 0.6 * used[name] < base.cores < 1.6 * used[name]
+
+
+def _object(kind: str, version: str, name: str, **others: object) -> Json:
+    metadata: Json = {"name": name, "uid": f"uid-{name}"}
+    metadata |= {} if kind == "Node" else {"namespace": "shop"}
+    return {"apiVersion": version, "kind": kind, "metadata": metadata, **others}
+
+
+def _pod(name: str, owner: str = "") -> Json:
+    asked = {"requests": {"cpu": "200m", "memory": "100Mi"}}
+    pod = _object(
+        "Pod",
+        "v1",
+        name,
+        spec={
+            "nodeName": "n-1",
+            "priorityClassName": "gold",
+            "priority": 7,
+            "containers": [{"name": "c", "resources": asked}],
+        },
+        status={"phase": "Running", "conditions": [{"type": "Ready", "status": "True"}]},
+    )
+    if owner:
+        reference = {"kind": owner, "name": owner.lower(), "uid": f"uid-{owner}"}
+        pod["metadata"]["ownerReferences"] = [reference | {"controller": True}]
+    return pod
+
+
+def test_what_nobody_plays_stays_and_is_told(tmp_path: Path) -> None:
+    ready = {"type": "Ready", "status": "True"}
+    has = {"cpu": "4", "memory": "8Gi", "pods": "110"}
+    node = _object("Node", "v1", "n-1", status={"allocatable": has, "conditions": [ready]})
+    down = _object("Node", "v1", "n-2", status={"allocatable": has})
+    leaving = _pod("d")
+    leaving["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:00Z"
+    items = [node, down, _pod("a", "Rollout"), _pod("b"), _pod("c", "Job"), leaving]
+    file = tmp_path / "pods.json"
+    file.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": items}))
+    described = describe(load(str(file)))
+    told, left_out = described.notes
+    assert told.startswith("2 pods are of owners that are not in the file or not simulated (Job, R")
+    assert left_out.startswith("1 pods that have ended")
+    assert described.loads["shop/b"].cores == 0.1
+    refused, owners, same = virtual_time.run(_left_alone(described))
+    assert refused == []
+    assert (owners, same) == (Counter({"nobody": 3}), 3)
