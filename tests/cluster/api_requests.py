@@ -303,6 +303,8 @@ CASES: Mapping[str, Sequence[Ask]] = {
         patch("Pod", "web", {"metadata": {"labels": {"a": None}}}),
         patch("Pod", "web", {"metadata": {"annotations": {_COST: "7"}}}),
         patch("Pod", "web", {"metadata": {"annotations": {_COST: "007"}}}),
+        patch("Pod", "web", {"metadata": {"annotations": {_COST: "-007"}}}),
+        patch("Pod", "web", {"metadata": {"annotations": {_COST: "-"}}}),
         patch(
             "Pod",
             "web",
@@ -445,6 +447,10 @@ CASES: Mapping[str, Sequence[Ask]] = {
         _tolerates(key="a", operator="Exists", effect="NoSchedule", tolerationSeconds=5),
         _tolerates(key="a", operator="Exists", effect="Never"),
         _placed(restartPolicy="Perhaps"),
+        _placed(volumes=[{"emptyDir": {}}]),
+        _placed(volumes=[{"name": "a"}, {"name": "a"}]),
+        _placed(volumes=[{"name": "a", "persistentVolumeClaim": {}}]),
+        _placed(volumes=[{"name": "a", "ephemeral": {}}]),
         _tainted(_TAINT, {**_TAINT, "value": "x"}),
         _tainted({"key": "a"}),
         _tainted({"key": "a", "effect": "Never"}),
@@ -485,6 +491,7 @@ CASES: Mapping[str, Sequence[Ask]] = {
         # What is left over of the strategy of before.
         patch("Deployment", "web", {"spec": {"strategy": {"type": "Recreate"}}}),
     ],
+    "priorities": [create("PriorityClass", {"metadata": {"name": "none"}}, dryRun="All")],
     "changes of a deployment": [
         create("Deployment", workload("Deployment", replicas=0)),
         patch("Deployment", "web", {"spec": {"selector": {"matchLabels": {"a": "b"}}}}),
@@ -495,6 +502,7 @@ CASES: Mapping[str, Sequence[Ask]] = {
     "budgets": [
         create("PodDisruptionBudget", budget(minAvailable=1), dryRun="All"),
         create("PodDisruptionBudget", budget(maxUnavailable="25%"), dryRun="All"),
+        create("PodDisruptionBudget", {"metadata": {"name": "nothing"}}, dryRun="All"),
     ],
     "migrations": [
         create("PodMigration", migration()),

@@ -40,7 +40,7 @@ SETTINGS = {
         "readyTimeout": "10s",
         "budgetTimeout": "2s",
         "steerTimeout": "5s",
-        "retry": {"backOff": "0s"},
+        "retry": {"attempts": 1},
     },
 }
 

@@ -34,7 +34,7 @@ ROLLOUTS: Final = Difference(
 OWNERS: Final = Difference(
     "when a budget is counted anew of which only the owner of its pods has changed",
     "Neither hears of owners: both count at the next word of a pod. That comes sooner on a control "
-    "plane that others use, too: pods that fit nowhere are told on how many nodes. So each budget is "
-    "touched before it is compared.",
+    "plane that others use, too: pods that fit nowhere are told on how many nodes. So each budget "
+    "is touched before it is compared.",
 )
 ALL: Final = (PLACES, NAMES, SHARED, ROLLOUTS, OWNERS)

@@ -18,11 +18,11 @@ from rescheduler.wire import Resource
 if TYPE_CHECKING:
     from rescheduler.embedded.apiserver import ApiServer
 
-_BUILT_IN_PRIORITIES: Final = {
+BUILT_IN_PRIORITIES: Final = {
     "system-cluster-critical": 2_000_000_000,
     "system-node-critical": 2_000_001_000,
 }
-"""There are PriorityClasses of these names in every cluster; here, only if somebody makes them."""
+"""PriorityClasses that are in every cluster (`bootstrapping`), and hold even before they are."""
 _TOPOLOGY_LABELS: Final = ("topology.kubernetes.io/zone", "topology.kubernetes.io/region")
 _NOT_READY: Final = "node.kubernetes.io/not-ready"
 _UNREACHABLE: Final = "node.kubernetes.io/unreachable"
@@ -143,7 +143,7 @@ def _set_priority(store: Store, pod: Object) -> None:
     priority, policy = 0, "PreemptLowerPriority"
     if wanted := spec.get("priorityClassName"):
         found = store.find(wire.PRIORITY_CLASSES, None, wanted)
-        if found is None and wanted not in _BUILT_IN_PRIORITIES:
+        if found is None and wanted not in BUILT_IN_PRIORITIES:
             why = f"no PriorityClass with name {wanted} was found"
             raise refusals.forbidden(wire.PODS, name, why)
     else:
@@ -155,7 +155,7 @@ def _set_priority(store: Store, pod: Object) -> None:
     if found is not None:
         priority, policy = int(found["value"]), found.get("preemptionPolicy", policy)
     elif wanted:
-        priority = _BUILT_IN_PRIORITIES[wanted]
+        priority = BUILT_IN_PRIORITIES[wanted]
     if spec.get("priority", priority) != priority:
         why = (
             f"the integer value of priority ({spec['priority']}) must not be provided in pod spec; "

@@ -24,6 +24,7 @@ from rescheduler.embedded import (
     validating,
 )
 from rescheduler.embedded.kinds import BY_RESOURCE, Kind
+from rescheduler.embedded.statuses import stamp
 from rescheduler.embedded.store import Index, Store
 from rescheduler.kube import Object, errors
 from rescheduler.wire import Resource
@@ -94,7 +95,7 @@ class ApiServer:
 
     def stamp(self) -> str:
         """The time as it stands in objects: whole seconds."""
-        return stamped(self.now())
+        return stamp(self.now())
 
     def new_uid(self) -> str:
         bits = self._chance.getrandbits(128)
@@ -322,10 +323,6 @@ class ApiServer:
         before = self.get(wire.PODS, namespace, pod)
         bound = admitting.bound(before, node, self.store.find(wire.NODES, None, node), self.stamp())
         self.store.put(wire.PODS, bound)
-
-
-def stamped(moment: datetime) -> str:
-    return f"{moment:%Y-%m-%dT%H:%M:%SZ}"
 
 
 def _check_is_meant(resource: Resource, item: Object, wanted: Mapping[str, Any]) -> None:

@@ -3,13 +3,10 @@
 from typing import Final
 
 from rescheduler import wire
+from rescheduler.embedded.admitting import BUILT_IN_PRIORITIES
 from rescheduler.embedded.apiserver import ApiServer
 
 _NAMESPACES: Final = ("default", "kube-node-lease", "kube-public", "kube-system")
-_PRIORITIES: Final = {
-    "system-cluster-critical": 2_000_000_000,
-    "system-node-critical": 2_000_001_000,
-}
 
 
 def bootstrap(api: ApiServer) -> None:
@@ -17,6 +14,6 @@ def bootstrap(api: ApiServer) -> None:
     for name in _NAMESPACES:
         if api.store.find(wire.NAMESPACES, None, name) is None:
             api.create(wire.NAMESPACES, None, {"metadata": {"name": name}})
-    for name, value in _PRIORITIES.items():
+    for name, value in BUILT_IN_PRIORITIES.items():
         if api.store.find(wire.PRIORITY_CLASSES, None, name) is None:
             api.create(wire.PRIORITY_CLASSES, None, {"metadata": {"name": name}, "value": value})

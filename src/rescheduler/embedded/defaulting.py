@@ -228,7 +228,7 @@ def _namespace(item: Object) -> None:
 
 
 def _priority_class(item: Object) -> None:
-    item.setdefault("preemptionPolicy", "PreemptLowerPriority")
+    _fill(item, {"value": 0, "preemptionPolicy": "PreemptLowerPriority"})
 
 
 def _autoscaler(item: Object) -> None:
@@ -241,7 +241,7 @@ def _network_policy(item: Object) -> None:
         spec["policyTypes"] = ["Ingress"] + (["Egress"] if "egress" in spec else [])
 
 
-def _node(item: Object) -> None:
+def _with_spec(item: Object) -> None:
     item.setdefault("spec", {})
 
 
@@ -260,6 +260,7 @@ _BY_RESOURCE: Final[dict[Resource, Callable[[Object], None]]] = {
     wire.PRIORITY_CLASSES: _priority_class,
     wire.HORIZONTAL_POD_AUTOSCALERS: _autoscaler,
     wire.NETWORK_POLICIES: _network_policy,
-    wire.NODES: _node,
+    wire.NODES: _with_spec,
+    wire.POD_DISRUPTION_BUDGETS: _with_spec,
     wire.POD_MIGRATIONS: pod_migrations.complete,
 }

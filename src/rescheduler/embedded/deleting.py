@@ -8,6 +8,7 @@ from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Final
 
 from rescheduler import wire
+from rescheduler.embedded.statuses import stamp
 from rescheduler.kube import Object
 from rescheduler.wire import Resource
 
@@ -67,7 +68,7 @@ def _delete_pod(
     else:
         grace, begun = _grace(pod, asked), api.now()
         metadata["generation"] = metadata.get("generation", 0) + 1
-    metadata["deletionTimestamp"] = _stamp(begun + timedelta(seconds=grace))
+    metadata["deletionTimestamp"] = stamp(begun + timedelta(seconds=grace))
     metadata["deletionGracePeriodSeconds"] = grace
     after = {**pod, "metadata": _with_finalizers(metadata, finalizers)}
     if dry_run:
@@ -123,9 +124,5 @@ def _with_finalizers(metadata: Object, finalizers: list[str]) -> Object:
     return metadata
 
 
-def _stamp(moment: datetime) -> str:
-    return f"{moment:%Y-%m-%dT%H:%M:%SZ}"
-
-
-def _moment(stamp: str) -> datetime:
-    return datetime.fromisoformat(stamp)
+def _moment(text: str) -> datetime:
+    return datetime.fromisoformat(text)

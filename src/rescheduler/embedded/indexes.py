@@ -22,7 +22,7 @@ class Indexes:
         # Its owner holds us: we must not hold it.
         self._store = weakref.ref(store)
         self._made: dict[tuple[wire.Resource, _Keys], Index] = {}
-        self.pods_by_node: Final = self._make(wire.PODS, _node)
+        self.pods_by_node: Final = self.by(wire.PODS, _node)
         """Empty: those that have none yet."""
         self.pods_by_owner: Final = self.by_owner(wire.PODS)
         self.pods_by_namespace: Final = self.by_namespace(wire.PODS)
@@ -34,16 +34,25 @@ class Indexes:
             known = _OF_STORES[store] = cls(store)
         return known
 
+    def by(self, resource: wire.Resource, keys: _Keys) -> Index:
+        """By these keys; the same one for all who ask for it by the same function."""
+        known = self._made.get((resource, keys))
+        if known is None:
+            store = self._store()
+            assert store is not None  # noqa: S101 - whoever asks for its indexes holds it
+            known = self._made[resource, keys] = store.index(resource, keys)
+        return known
+
     def by_namespace(self, resource: wire.Resource) -> Index:
-        return self._make(resource, _namespace)
+        return self.by(resource, _namespace)
 
     def by_owner(self, resource: wire.Resource) -> Index:
         """By the UID of the controller, of whatever kind."""
-        return self._make(resource, _controller_uid)
+        return self.by(resource, _controller_uid)
 
     def orphans_by_namespace(self, resource: wire.Resource) -> Index:
         """Those that no controller manages."""
-        return self._make(resource, _namespace_of_orphan)
+        return self.by(resource, _namespace_of_orphan)
 
     def pods_matching(self, namespace: str, selector: Selector) -> Iterable[Object]:
         """Without a look at all pods of the namespace, if the selector names a label's value."""
@@ -54,7 +63,7 @@ class Indexes:
         """The objects of a kind, in the namespace of the item, whose selector matches its labels;
         also those whose selector is empty.
         """
-        index = self._make(resource, _rarest_requirement)
+        index = self.by(resource, _rarest_requirement)
         namespace, having = item["metadata"].get("namespace") or "", labels(item)
         for key in (namespace, *((namespace, *label) for label in having.items())):
             for each in index.of(key):
@@ -62,7 +71,7 @@ class Indexes:
                     yield each
 
     def _fewest(self, namespace: str, selector: Selector) -> Collection[Object]:
-        by_label = self._make(wire.PODS, _labels)
+        by_label = self.by(wire.PODS, _labels)
         found = [
             by_label.of((namespace, requirement.key, value))
             for requirement in selector.requirements
@@ -70,14 +79,6 @@ class Indexes:
             for value in requirement.values
         ]
         return min(found, key=len) if found else self.pods_by_namespace.of(namespace)
-
-    def _make(self, resource: wire.Resource, keys: _Keys) -> Index:
-        known = self._made.get((resource, keys))
-        if known is None:
-            store = self._store()
-            assert store is not None  # noqa: S101 - whoever asks for its indexes holds it
-            known = self._made[resource, keys] = store.index(resource, keys)
-        return known
 
 
 # By weak references: a store goes when its cluster does, and its indexes with it.

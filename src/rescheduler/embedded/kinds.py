@@ -67,7 +67,8 @@ KINDS: Final = (
     _plain(wire.STORAGE_CLASSES, "StorageClass", namespaced=False),
     _plain(wire.CSI_NODES, "CSINode", namespaced=False),
     _with_status(wire.VOLUME_ATTACHMENTS, "VolumeAttachment", namespaced=False),
-    _plain(wire.PRIORITY_CLASSES, "PriorityClass", namespaced=False),
+    # Of the first generation, for ever.
+    Kind(resource=wire.PRIORITY_CLASSES, name="PriorityClass", namespaced=False, has_status=False),
     _plain(wire.RUNTIME_CLASSES, "RuntimeClass", namespaced=False),
     _plain(wire.LEASES, "Lease"),
     _plain(CONFIG_MAPS, "ConfigMap"),

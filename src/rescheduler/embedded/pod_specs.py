@@ -1,7 +1,7 @@
 """What a pod, or a template of pods, must be like to be accepted."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
 from rescheduler.embedded import pod_placing, refusals
@@ -47,8 +47,8 @@ def of_deletion_cost(pod: Object) -> Iterator[FieldProblem]:
 
 
 def is_deletion_cost(text: str) -> bool:
-    """Plain: no plus, no leading zeros."""
-    return bool(re.fullmatch(r"0|-?[1-9][0-9]*", text)) and int(text) in _INT32
+    """Plain: no plus, no leading zeros, but for what follows a minus, at which nobody looks."""
+    return bool(re.fullmatch(r"-[0-9]+|0|[1-9][0-9]*", text)) and int(text) in _INT32
 
 
 def of_labels(path: str, labels: Any) -> Iterator[FieldProblem]:  # noqa: ANN401 - any JSON
@@ -85,7 +85,25 @@ def of_spec(spec: Object, path: str) -> Iterator[FieldProblem]:
     policy = spec.get("restartPolicy")
     if policy not in _RESTART_POLICIES:
         yield refusals.unsupported(f"{path}.restartPolicy", policy, _RESTART_POLICIES)
+    yield from _of_volumes(spec.get("volumes") or (), f"{path}.volumes")
     yield from pod_placing.problems_of(spec, path)
+
+
+def _of_volumes(volumes: Sequence[Object], path: str) -> Iterator[FieldProblem]:
+    """Of those that are claimed, what the scheduler looks for them by."""
+    seen: set[str] = set()
+    for place, volume in enumerate(volumes):
+        where, name = f"{path}[{place}]", volume.get("name") or ""
+        if not name:
+            yield refusals.required(f"{where}.name")
+        elif name in seen:
+            yield FieldProblem(f"{where}.name", f'Duplicate value: "{name}"')
+        seen.add(name)
+        claim, own = volume.get("persistentVolumeClaim"), volume.get("ephemeral")
+        if claim is not None and not claim.get("claimName"):
+            yield refusals.required(f"{where}.persistentVolumeClaim.claimName")
+        if own is not None and not (own.get("volumeClaimTemplate") or {}).get("spec"):
+            yield refusals.required(f"{where}.ephemeral.volumeClaimTemplate")
 
 
 def _of_resources(resources: Object, path: str) -> Iterator[FieldProblem]:

@@ -4,28 +4,26 @@ from collections.abc import Iterable, Mapping
 from datetime import datetime
 from typing import Any
 
+from rescheduler.embedded import conditions
 from rescheduler.kube import Object
 
 
 def stamp(moment: datetime) -> str:
     """As the API server writes times: in whole seconds."""
-    return moment.strftime("%Y-%m-%dT%H:%M:%SZ")
+    return f"{moment:%Y-%m-%dT%H:%M:%SZ}"
 
 
-def with_conditions(status: Mapping[str, Any], conditions: Iterable[Object]) -> Object:
+def with_conditions(status: Mapping[str, Any], told: Iterable[Object]) -> Object:
     """Those of the same type are replaced, wholly."""
-    new = {each["type"]: each for each in conditions}
+    new = {each["type"]: each for each in told}
     kept = [new.pop(each["type"], each) for each in status.get("conditions") or ()]
     return {**status, "conditions": [*kept, *new.values()]}
 
 
-def with_condition(
+def with_pod_condition(
     status: Mapping[str, Any], kind: str, value: str, moment: datetime, **words: str
 ) -> Object:
-    """As UpdatePodCondition does it: the time is that of the last change of its value."""
-    before = next((each for each in status.get("conditions") or () if each["type"] == kind), None)
-    since = stamp(moment)
-    if before is not None and before.get("status") == value:
-        since = before.get("lastTransitionTime") or since
-    made = {"type": kind, "status": value, "lastProbeTime": None, "lastTransitionTime": since}
-    return with_conditions(status, [made | words])
+    """As UpdatePodCondition does it."""
+    made = {"type": kind, "status": value, "lastProbeTime": None, **words}
+    known = status.get("conditions") or ()
+    return {**status, "conditions": conditions.with_condition(known, made, stamp(moment))}

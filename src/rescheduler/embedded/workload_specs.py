@@ -49,6 +49,9 @@ def of_job(item: Object) -> Iterator[FieldProblem]:
     spec = item["spec"]
     for field in ("parallelism", "completions", "backoffLimit"):
         yield from _of_count(spec.get(field), f"spec.{field}")
+    if spec["completionMode"] == "Indexed" and spec.get("completions") is None:
+        why = "when completion mode is Indexed"
+        yield refusals.required("spec.completions", why)
     yield from _of_template(spec["template"])
     found = spec["template"]["spec"].get("restartPolicy")
     if found not in ("OnFailure", "Never"):

@@ -451,9 +451,11 @@ class Migrator:
     async def _try_again(self) -> None:
         await self._store.synced()
         while True:
+            # Hardly ever one: this is looked at often, and has to cost little.
+            in_vain = any(map(retrying.is_asked_in_vain, self._store.failed()))
             found = [
                 each
-                for each in self._store.all()
+                for each in (self._store.all() if in_vain else ())
                 if self._configuration.scope.covers(each["metadata"]["namespace"])
             ]
             for record in retrying.due(found, self._settings.retry, self._clock.now()):

@@ -18,26 +18,20 @@ def due(found: Iterable[Object], settings: Retry, now: datetime) -> list[Object]
     """The last attempts for their pods that failed for long enough, and not too often. Who gave way
     to a user does not come back by itself.
     """
-    known = list(found)
-    # Of hundreds of records, hardly ever one: this is asked often, and has to cost little.
-    failed = {each["spec"]["pod"]["uid"] for each in known if _is_asked_in_vain(each)}
-    if not failed:
-        return []
     latest: dict[str, Object] = {}
-    for record in sorted(known, key=records.attempt_of):
-        if (uid := record["spec"]["pod"]["uid"]) in failed:
-            latest[uid] = record
+    for record in sorted(found, key=records.attempt_of):
+        latest[record["spec"]["pod"]["uid"]] = record
     return [each for each in latest.values() if _is_due(each, settings, now)]
 
 
-def _is_asked_in_vain(record: Object) -> bool:
+def is_asked_in_vain(record: Object) -> bool:
     is_planned = record["spec"].get("strategy") in STRATEGIES
     return not is_planned and records.phase_of(record) is Phase.FAILED
 
 
 def _is_due(record: Object, settings: Retry, now: datetime) -> bool:
     standing, attempt = records.standing_of(record), records.attempt_of(record)
-    if not _is_asked_in_vain(record) or standing.ended_at is None:
+    if not is_asked_in_vain(record) or standing.ended_at is None:
         return False
     if record["spec"].get("group") or standing.reason in reasons.GAVE_WAY:
         return False

@@ -31,7 +31,10 @@ class Store:
         self._tell = tell
         self._records: dict[Key, Object] = {}
         self._unfinished: dict[Key, Object] = {}
-        """Of these, those that are not over: they are asked for often, and are few."""
+        self._failed: dict[Key, Object] = {}
+        """Of these, those that are not over, and those that failed: they are asked for often, and
+        are few.
+        """
         self._synced = asyncio.Event()
         self._problem: ReschedulerError | None = None
         self._said = ""
@@ -65,6 +68,9 @@ class Store:
         found = self._unfinished.values()
         return sorted(found, key=lambda each: (each["metadata"]["creationTimestamp"], key_of(each)))
 
+    def failed(self) -> Iterable[Object]:
+        return self._failed.values()
+
     def learn(self, record: Object) -> None:
         """What we wrote ourselves, before the watch tells it."""
         if not self._is_readable(record):
@@ -78,10 +84,14 @@ class Store:
     def _keep(self, record: Object) -> None:
         key = key_of(record)
         self._records[key] = record
-        if records.is_unfinished(record):
-            self._unfinished[key] = record
-        else:
-            self._unfinished.pop(key, None)
+        for kept, belongs in (
+            (self._unfinished, records.is_unfinished(record)),
+            (self._failed, records.phase_of(record) is records.Phase.FAILED),
+        ):
+            if belongs:
+                kept[key] = record
+            else:
+                kept.pop(key, None)
 
     def _is_readable(self, record: Object) -> bool:
         """Of another version, or written by hand: not to be carried out, nor stumbled over."""
@@ -98,6 +108,7 @@ class Store:
         if known is not None and known["metadata"]["uid"] == record["metadata"]["uid"]:
             del self._records[key_of(record)]
             self._unfinished.pop(key_of(record), None)
+            self._failed.pop(key_of(record), None)
             self._tell()
 
     def has(self, record: Object) -> bool:
@@ -141,7 +152,7 @@ class Store:
             is_news = before_it.get(key) != version_of(known)
             if is_news and (key not in listed or version_of(known) > version_of(listed[key])):
                 listed[key] = known
-        self._records, self._unfinished = {}, {}
+        self._records, self._unfinished, self._failed = {}, {}, {}
         for record in listed.values():
             self._keep(record)
         self._problem, self._said = None, ""

@@ -131,12 +131,12 @@ def test_only_one_owner_manages(server: Server) -> None:
         server.api.create(PODS, "default", body)
 
 
-@pytest.mark.parametrize("cost", ["0", "-2147483648", "2147483647", "17"])
+@pytest.mark.parametrize("cost", ["0", "-2147483648", "2147483647", "17", "-0", "-007"])
 def test_deletion_costs_are_plain_numbers(server: Server, cost: str) -> None:
     server.pod()
     key = "controller.kubernetes.io/pod-deletion-cost"
     server.api.patch(PODS, "default", "web", {"metadata": {"annotations": {key: cost}}})
-    for wrong in ("007", "1.5", "2147483648", "-0", ""):
+    for wrong in ("007", "+7", "1.5", "2147483648", "-", ""):
         with pytest.raises(errors.Invalid, match="must be a 32bit integer"):
             server.api.patch(PODS, "default", "web", {"metadata": {"annotations": {key: wrong}}})
 

@@ -11,6 +11,7 @@ from rescheduler.wire import (
     NODES,
     POD_MIGRATIONS,
     PODS,
+    PRIORITY_CLASSES,
     STATEFUL_SETS,
     Resource,
 )
@@ -55,6 +56,10 @@ def _far(**strength: object) -> Object:
         ({"tolerations": [{"key": "a", "effect": "Never"}]}, "tolerations[0].effect"),
         ({"tolerations": [{"key": "a", "tolerationSeconds": 1}]}, "tolerations[0].effect"),
         ({"restartPolicy": "Perhaps"}, "spec.restartPolicy"),
+        ({"volumes": [{"emptyDir": {}}]}, "volumes[0].name"),
+        ({"volumes": [{"name": "a"}, {"name": "a"}]}, "volumes[1].name"),
+        ({"volumes": [{"name": "a", "persistentVolumeClaim": {}}]}, "Claim.claimName"),
+        ({"volumes": [{"name": "a", "ephemeral": {}}]}, "ephemeral.volumeClaimTemplate"),
     ],
 )
 def test_of_pods_and_templates(server: Server, spec: Object, field: str) -> None:
@@ -131,6 +136,12 @@ def test_of_budgets(server: Server, spec: Object) -> None:
         server.api.create(BUDGETS, "default", body)
 
 
+def test_a_budget_may_say_nothing(server: Server) -> None:
+    """It selects no pods then, and its controller has something to read."""
+    made = server.api.create(BUDGETS, "default", {"metadata": {"name": "web"}})
+    assert made["spec"] == {}
+
+
 @pytest.mark.parametrize(
     ("taints", "field"),
     [
@@ -158,6 +169,14 @@ def test_of_jobs(server: Server) -> None:
         with pytest.raises(errors.Invalid, match=next(iter(change))):
             server.api.patch(JOBS, "default", "j", {"spec": change})
     server.api.patch(JOBS, "default", "j", {"spec": {"parallelism": 3}})
+    counting = {"completionMode": "Indexed", "parallelism": 2, "template": template}
+    with pytest.raises(errors.Invalid, match="completions: Required value"):
+        server.api.create(JOBS, "default", {"metadata": {"name": "k"}, "spec": counting})
+
+
+def test_a_priority_is_zero_unless_it_is_told(server: Server) -> None:
+    server.api.create(PRIORITY_CLASSES, None, {"metadata": {"name": "p"}, "globalDefault": True})
+    assert server.pod()["spec"]["priority"] == 0
 
 
 def test_some_are_never_replaced_blindly(server: Server) -> None:

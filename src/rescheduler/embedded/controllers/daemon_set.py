@@ -67,17 +67,10 @@ class DaemonSetController:
             self._queue.add(key_of(change.object))
 
     def _heard_of_pod(self, change: Change) -> None:
-        pod, before = change.object, change.before
-        reference = controller(pod)
-        was = controller(before) if before else None
-        for each in (reference, was if was != reference else None):
-            if each is not None and each["kind"] == _KIND:
-                self._queue.add((pod["metadata"]["namespace"], each["name"]))
-        is_orphan_to_look_at = change.kind != "DELETED" and (
-            before is None or was is not None or labels(before) != labels(pod)
-        )
-        if reference is None and is_orphan_to_look_at:
-            for daemon_set in self._indexes.selecting(wire.DAEMON_SETS, pod):
+        for key in owning.concerned(change, _KIND):
+            self._queue.add(key)
+        if owning.is_to_be_had(change):
+            for daemon_set in self._indexes.selecting(wire.DAEMON_SETS, change.object):
                 self._queue.add(key_of(daemon_set))
 
     def _heard_of_node(self, change: Change) -> None:

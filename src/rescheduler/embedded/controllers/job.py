@@ -19,7 +19,7 @@ from rescheduler.embedded.indexes import Indexes, selector_of
 from rescheduler.embedded.store import Change, Key, key_of
 from rescheduler.kube import Object, errors
 from rescheduler.model import conditions
-from rescheduler.model.objects import controller, is_active, is_terminating, labels
+from rescheduler.model.objects import controller, is_active, is_terminating
 
 KIND: Final = "Job"
 _BATCH_SECONDS: Final = 1.0
@@ -70,19 +70,14 @@ class JobController:
             self._queue.add(key_of(change.object))
 
     def _heard_of_pod(self, change: Change) -> None:
-        pod, before = change.object, change.before
-        reference = controller(pod)
-        was = controller(before) if before else None
-        for each in (reference, was if was != reference else None):
-            if each is not None and each["kind"] == KIND:
-                self._queue.add((pod["metadata"]["namespace"], each["name"]), after=_BATCH_SECONDS)
+        pod = change.object
+        for key in owning.concerned(change, KIND):
+            self._queue.add(key, after=_BATCH_SECONDS)
         if change.kind == "DELETED":
             return
-        if job_pods.is_tracked(pod) and (reference is None or is_terminating(pod)):
+        if job_pods.is_tracked(pod) and (controller(pod) is None or is_terminating(pod)):
             self._orphans.add(key_of(pod))
-        if reference is None and (
-            before is None or was is not None or labels(before) != labels(pod)
-        ):
+        if owning.is_to_be_had(change):
             for job in self._indexes.selecting(wire.JOBS, pod):
                 self._queue.add(key_of(job), after=_BATCH_SECONDS)
 

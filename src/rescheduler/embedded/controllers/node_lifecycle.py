@@ -16,7 +16,7 @@ from rescheduler.embedded.apiserver import ApiServer
 from rescheduler.embedded.behaviours import PREFIX, Behaviours
 from rescheduler.embedded.controllers.queue import Queue
 from rescheduler.embedded.indexes import Indexes
-from rescheduler.embedded.statuses import stamp, with_condition, with_conditions
+from rescheduler.embedded.statuses import stamp, with_conditions, with_pod_condition
 from rescheduler.embedded.store import Change, Key, key_of
 from rescheduler.kube import Object
 from rescheduler.model import conditions
@@ -249,7 +249,7 @@ class NodeLifecycleController:
             return
         words = {key: ready[key] for key in ("reason", "message") if ready.get(key)}
         status = pod.get("status") or {}
-        told = with_condition(status, "Ready", "False", self._api.now(), **words)
+        told = with_pod_condition(status, "Ready", "False", self._api.now(), **words)
         self._api.set_status(wire.PODS, pod, told)
 
 

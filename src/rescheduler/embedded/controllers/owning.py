@@ -2,13 +2,13 @@
 manage and select no more (controller_ref_manager.go).
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from rescheduler import wire
 from rescheduler.embedded.apiserver import ApiServer
 from rescheduler.embedded.indexes import Indexes
-from rescheduler.embedded.store import Store
+from rescheduler.embedded.store import Change, Key, Store
 from rescheduler.kube import Object, errors
 from rescheduler.model.objects import controller, is_active, is_terminating, labels, owners
 from rescheduler.model.selectors import Selector
@@ -34,6 +34,23 @@ def manager(store: Store, item: Object, resource: Resource, kind: str) -> Object
         return None
     owner = store.find(resource, item["metadata"].get("namespace"), found["name"])
     return owner if owner is not None and owner["metadata"]["uid"] == found["uid"] else None
+
+
+def concerned(change: Change, kind: str) -> Iterator[Key]:
+    """Who manages a pod that has changed, and who did so before, if they are of this kind."""
+    now = controller(change.object)
+    before = controller(change.before) if change.before else None
+    for each in (now, before if before != now else None):
+        if each is not None and each["kind"] == kind:
+            yield change.object["metadata"]["namespace"], each["name"]
+
+
+def is_to_be_had(change: Change) -> bool:
+    """Nobody manages the pod, and whether somebody selects it may be another matter now."""
+    pod, before = change.object, change.before
+    if change.kind == "DELETED" or controller(pod) is not None:
+        return False
+    return before is None or controller(before) is not None or labels(before) != labels(pod)
 
 
 def claim(

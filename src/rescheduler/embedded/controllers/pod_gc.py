@@ -12,7 +12,7 @@ from typing import Final
 from rescheduler import wire
 from rescheduler.embedded.apiserver import ApiServer
 from rescheduler.embedded.indexes import Indexes
-from rescheduler.embedded.statuses import with_condition
+from rescheduler.embedded.statuses import with_pod_condition
 from rescheduler.embedded.store import Change, Key, key_of
 from rescheduler.kube import Object, errors
 from rescheduler.model import conditions
@@ -122,7 +122,7 @@ class PodGarbageCollector:
             if status.get("phase") not in _ENDED:
                 status = {**status, "phase": "Failed"}
                 if why:
-                    status = with_condition(
+                    status = with_pod_condition(
                         status,
                         "DisruptionTarget",
                         "True",

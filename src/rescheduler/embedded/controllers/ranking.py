@@ -4,20 +4,18 @@ controller_utils.go, with the features that are on by default since 1.22).
 
 import functools
 import math
-import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Final, NamedTuple
 
 from rescheduler.embedded.controllers.pods import is_ready, moment, ready_since
+from rescheduler.embedded.pod_specs import is_deletion_cost
 from rescheduler.kube import Object
 from rescheduler.model import names
 from rescheduler.model.objects import annotations, is_active
 
 _PHASES: Final = {"Pending": 0, "Unknown": 1, "Running": 2}
-_COST: Final = re.compile(r"-[0-9]+|0|[1-9][0-9]*")
-_INT32: Final = range(-(2**31), 2**31)
 _MICROSECOND: Final = timedelta(microseconds=1)
 
 
@@ -52,8 +50,7 @@ def to_delete(
 def deletion_cost(pod: Object) -> int:
     """What cannot be read counts as nothing."""
     text = annotations(pod).get(names.DELETION_COST, "")
-    cost = int(text) if _COST.fullmatch(text) else 0
-    return cost if cost in _INT32 else 0
+    return int(text) if is_deletion_cost(text) else 0
 
 
 def _ranked(pod: Object, doubled: Mapping[str, int]) -> _Ranked:

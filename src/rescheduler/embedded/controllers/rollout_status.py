@@ -4,9 +4,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any, Final
 
-from rescheduler.embedded.apiserver import stamped
 from rescheduler.embedded.controllers import rolling
 from rescheduler.embedded.controllers.pods import moment
+from rescheduler.embedded.statuses import stamp
 from rescheduler.kube import Object
 from rescheduler.model import conditions
 
@@ -38,8 +38,8 @@ def condition(kind: str, status: str, reason: str, message: str, now: datetime) 
     return {
         "type": kind,
         "status": status,
-        "lastUpdateTime": stamped(now),
-        "lastTransitionTime": stamped(now),
+        "lastUpdateTime": stamp(now),
+        "lastTransitionTime": stamp(now),
         "reason": reason,
         "message": message,
     }

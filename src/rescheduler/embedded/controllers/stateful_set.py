@@ -19,7 +19,7 @@ from rescheduler.embedded.indexes import selector_of
 from rescheduler.embedded.store import Change, Key, key_of
 from rescheduler.kube import Object, errors
 from rescheduler.model import conditions
-from rescheduler.model.objects import controller, is_terminating, labels
+from rescheduler.model.objects import is_terminating, labels
 
 _KIND: Final = "StatefulSet"
 _KEPT_REVISIONS: Final = 10
@@ -48,18 +48,11 @@ class StatefulSetController:
         self._queue.end()
 
     def _heard_of_pod(self, change: Change) -> None:
-        pod, before = change.object, change.before
-        reference = controller(pod)
-        was = controller(before) if before else None
-        for each in (reference, was if was != reference else None):
-            if each is not None and each["kind"] == _KIND:
-                self._queue.add((pod["metadata"]["namespace"], each["name"]))
-        is_orphan_to_look_at = change.kind != "DELETED" and (
-            before is None or was is not None or labels(before) != labels(pod)
-        )
-        if reference is None and is_orphan_to_look_at:
+        for key in owning.concerned(change, _KIND):
+            self._queue.add(key)
+        if owning.is_to_be_had(change):
             # Only the one whose name it has would adopt it.
-            key = pod["metadata"]["namespace"], _parent(pod)
+            key = change.object["metadata"]["namespace"], _parent(change.object)
             if self._api.store.find(wire.STATEFUL_SETS, *key):
                 self._queue.add(key)
 

@@ -11,7 +11,7 @@ from rescheduler import wire
 from rescheduler.embedded.apiserver import ApiServer
 from rescheduler.embedded.controllers.queue import Queue
 from rescheduler.embedded.indexes import Indexes
-from rescheduler.embedded.statuses import with_condition
+from rescheduler.embedded.statuses import with_pod_condition
 from rescheduler.embedded.store import Change, Key, key_of
 from rescheduler.kube import Object, errors
 from rescheduler.model import taints
@@ -132,7 +132,7 @@ class TaintEvictionController:
         pod = self._api.store.find(wire.PODS, *key)
         if pod is None:
             return
-        status = with_condition(
+        status = with_pod_condition(
             pod.get("status") or {},
             "DisruptionTarget",
             "True",

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable
 from rescheduler import wire
 from rescheduler.embedded.apiserver import ApiServer
 from rescheduler.embedded.controllers.queue import Queue
+from rescheduler.embedded.indexes import Indexes
 from rescheduler.embedded.store import Change, Key, key_of
 from rescheduler.embedded.volume_matching import (
     bind,
@@ -31,7 +32,7 @@ class VolumeController:
         self._claims = Queue("claims", self._look_at_claim, chance)
         self._volumes = Queue("volumes", self._look_at_volume, chance)
         self._pods = Queue("ephemeral volumes", self._look_at_pod, chance)
-        self._free = store.index(wire.PERSISTENT_VOLUMES, free_volumes)
+        self._free = Indexes.of(store).by(wire.PERSISTENT_VOLUMES, free_volumes)
         self._of_claims = store.index(wire.PERSISTENT_VOLUMES, claim_of)
         self._unbound = store.index(wire.PERSISTENT_VOLUME_CLAIMS, _class_if_unbound)
         self._stop: list[Callable[[], None]] = []

@@ -14,7 +14,7 @@ from rescheduler.embedded.scheduler.rules import volume_binding
 from rescheduler.embedded.scheduler.rules.ruling import News
 from rescheduler.embedded.scheduler.state import Node, State
 from rescheduler.embedded.scheduler.waiting import WaitingPods
-from rescheduler.embedded.statuses import with_condition
+from rescheduler.embedded.statuses import with_pod_condition
 from rescheduler.embedded.store import Change, key_of
 from rescheduler.kube import Object, errors
 from rescheduler.model.objects import is_terminating, labels
@@ -171,7 +171,7 @@ class Scheduler:
         """For now. Others of lower priority may have to go for it."""
         outcome = preempting.preempt(pod, verdicts, self._state, self._chance)
         current = self._api.get(wire.PODS, *pod.key)
-        status = with_condition(
+        status = with_pod_condition(
             current.get("status") or {},
             "PodScheduled",
             "False",
@@ -193,7 +193,7 @@ class Scheduler:
             current = self._api.store.find(wire.PODS, *victim.key)
             if current is None or is_terminating(current):
                 continue
-            status = with_condition(
+            status = with_pod_condition(
                 current.get("status") or {},
                 "DisruptionTarget",
                 "True",

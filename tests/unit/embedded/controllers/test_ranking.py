@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from rescheduler.embedded.apiserver import stamped
 from rescheduler.embedded.controllers.ranking import deletion_cost, to_delete
+from rescheduler.embedded.statuses import stamp
 from rescheduler.embedded.virtual_time import START
 from rescheduler.kube import Object
 
@@ -28,12 +28,12 @@ def pod(  # noqa: PLR0913 - every rule of the ranking has its own
     """Like all others, but for what is said."""
     ready: Object = {"type": "Ready", "status": "False"}
     if ready_seconds is not None:
-        since = stamped(NOW - timedelta(seconds=ready_seconds))
+        since = stamp(NOW - timedelta(seconds=ready_seconds))
         ready = {"type": "Ready", "status": "True", "lastTransitionTime": since}
     metadata: Object = {
         "name": uid,
         "uid": uid,
-        "creationTimestamp": stamped(NOW - timedelta(seconds=age_seconds)),
+        "creationTimestamp": stamp(NOW - timedelta(seconds=age_seconds)),
     }
     if cost is not None:
         metadata["annotations"] = {"controller.kubernetes.io/pod-deletion-cost": cost}
@@ -121,7 +121,7 @@ def test_pods_that_have_ended_or_are_to_end_double_nobody_up() -> None:
     young, old = pod("b", node="x", ready_seconds=100), pod("a", node="y")
     ended = pod("c", node="y", phase="Failed")
     ending = pod("d", node="y")
-    ending["metadata"]["deletionTimestamp"] = stamped(NOW)
+    ending["metadata"]["deletionTimestamp"] = stamp(NOW)
     assert first(young, old, related=[young, old, ended, ending]) == "b"
 
 

@@ -1,6 +1,9 @@
 """Claims get their volumes: those that are there, and those that are made for them."""
 
 import asyncio
+from collections.abc import Iterator
+
+import pytest
 
 from rescheduler import wire
 from rescheduler.kube import Object
@@ -108,6 +111,25 @@ async def test_claims_that_wait_are_bound_where_their_pod_goes(ground: Ground) -
     volume(ground, "on-a", "local", "5Gi", node="a")
     await asyncio.sleep(1)
     assert ground.place("next") == "a"
+
+
+@on_ground
+async def test_only_free_volumes_are_looked_at(ground: Ground) -> None:
+    """A large cluster has thousands that somebody has, and each node is asked."""
+    await ground.nodes("a", "b")
+    storage_class(ground, "late", volumeBindingMode="WaitForFirstConsumer")
+    claim(ground, "data", "late")
+    looked_at: list[wire.Resource] = []
+    everything = ground.store.all
+
+    def noted(resource: wire.Resource, namespace: str | None = None) -> Iterator[Object]:
+        looked_at.append(resource)
+        return everything(resource, namespace)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(ground.store, "all", noted)
+        assert await ground.placed("web", **using("data"))
+    assert VOLUMES not in looked_at
 
 
 @on_ground

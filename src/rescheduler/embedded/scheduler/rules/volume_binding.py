@@ -6,6 +6,7 @@ from typing import Final
 
 from rescheduler import wire
 from rescheduler.embedded.apiserver import ApiServer
+from rescheduler.embedded.indexes import Indexes
 from rescheduler.embedded.scheduler.pods import Pod
 from rescheduler.embedded.scheduler.rules.ruling import Answer, News, Refusal, Rule
 from rescheduler.embedded.scheduler.state import Node, State
@@ -16,6 +17,7 @@ from rescheduler.embedded.volume_matching import (
     bind,
     can_provision,
     class_of,
+    free_volumes,
     is_bound,
     provision,
     reaches,
@@ -92,6 +94,7 @@ _Way = list[tuple[Object, Object | None]]
 
 def _way_to_bind(unbound: list[Object], place: Place, store: Store) -> _Way | None:
     """None: there is no way to satisfy all of these claims on this node."""
+    free = Indexes.of(store).by(wire.PERSISTENT_VOLUMES, free_volumes)
     way: _Way = []
     taken: set[str] = set()
     for claim in unbound:
@@ -100,9 +103,8 @@ def _way_to_bind(unbound: list[Object], place: Place, store: Store) -> _Way | No
             return None
         volumes = [
             each
-            for each in store.all(wire.PERSISTENT_VOLUMES)
-            if not (each["spec"].get("claimRef") or {}).get("uid")
-            and each["metadata"]["name"] not in taken
+            for each in free.of(claim["spec"].get("storageClassName") or "")
+            if each["metadata"]["name"] not in taken
         ]
         volume = smallest(volumes, claim, place)
         kind = class_of(claim, store)
