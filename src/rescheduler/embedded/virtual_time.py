@@ -21,6 +21,8 @@ START: Final = datetime(2026, 1, 5, tzinfo=UTC)
 
 _LOOKS_OUTSIDE: Final = 64
 """As often as not at all: once in so many turns of the loop."""
+_MADE_GOOD_SECONDS: Final = 1.0
+"""By which what is paced may be behind, and hurry."""
 
 
 class StoodStill(RuntimeError):
@@ -35,6 +37,8 @@ class _JumpingSelector(selectors.DefaultSelector):
         self.now = 0.0
         self.pace = pace
         self._looks = 0
+        self._in_step_at = time.monotonic()
+        """The real time at which it was, or should have been, as late as it is by ours."""
 
     def select(self, timeout: float | None = None) -> list[tuple[selectors.SelectorKey, int]]:
         if timeout is None:
@@ -42,19 +46,29 @@ class _JumpingSelector(selectors.DefaultSelector):
             if not self.pace:
                 raise StoodStill("nobody has anything to do, and nothing will ever be due")
             return super().select(None)
-        if not timeout or not self.pace:
-            self.now += max(timeout, 0.0)
-            self._looks += 1
-            # Nothing but a signal comes from outside, and to ask for it costs more than many a
-            # thing that is to be done.
-            if not self.pace and self._looks % _LOOKS_OUTSIDE:
-                return []
-            return super().select(0)
+        if self.pace:
+            return self._at_its_pace(max(timeout, 0.0))
+        self.now += max(timeout, 0.0)
+        self._looks += 1
+        # Nothing but a signal comes from outside, and to ask for it costs more than many a thing
+        # that is to be done.
+        return [] if self._looks % _LOOKS_OUTSIDE else super().select(0)
+
+    def _at_its_pace(self, timeout: float) -> list[tuple[selectors.SelectorKey, int]]:
+        """What was computed since the last time is part of the wait, so far as it is made good
+        soon: whoever was suspended for an hour does not see that hour rush by.
+        """
         begun = time.monotonic()
-        found = super().select(timeout / self.pace)
-        passed = (time.monotonic() - begun) * self.pace
-        # Woken early: only so much has passed.
-        self.now += min(passed, timeout) if found else timeout
+        self._in_step_at = max(self._in_step_at, begun - _MADE_GOOD_SECONDS)
+        wait = max(self._in_step_at + timeout / self.pace - begun, 0.0)
+        found = super().select(wait)
+        passed = timeout
+        if found and wait:
+            # Woken early: only so much has passed.
+            elapsed = max(time.monotonic() - self._in_step_at, 0.0)
+            passed = min(elapsed * self.pace, timeout)
+        self.now += passed
+        self._in_step_at += passed / self.pace
         return found
 
 

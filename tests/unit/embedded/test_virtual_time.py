@@ -1,8 +1,11 @@
 import asyncio
+import selectors
 import signal
 import threading
 import time
+from collections.abc import Coroutine
 from datetime import timedelta
+from typing import Any
 
 import pytest
 
@@ -102,6 +105,33 @@ def test_at_a_pace_it_takes_its_time() -> None:
     begun = time.monotonic()
     virtual_time.run(main(), pace=600)
     assert time.monotonic() - begun >= 0.1
+
+
+def test_what_was_computed_meanwhile_is_not_waited_for_once_more() -> None:
+    async def main() -> None:
+        for _ in range(10):
+            time.sleep(0.05)  # noqa: ASYNC251 - the work that is to be made good
+            await asyncio.sleep(3)
+
+    # Half a second at this pace, in which half a second of work has its place.
+    assert sum(_waits_of(main(), pace=60)) < 0.25
+
+
+def _waits_of(main: Coroutine[Any, Any, None], *, pace: float) -> list[float]:
+    """How long the selector was told to wait."""
+    waits: list[float] = []
+    real = selectors.DefaultSelector.select
+
+    def select(
+        self: selectors.DefaultSelector, timeout: float | None = None
+    ) -> list[tuple[selectors.SelectorKey, int]]:
+        waits.append(timeout or 0.0)
+        return real(self, timeout)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(selectors.DefaultSelector, "select", select)
+        virtual_time.run(main, pace=pace)
+    return waits
 
 
 def test_the_pace_can_be_changed() -> None:
