@@ -11,6 +11,7 @@ PATIENCE_SECONDS = 170
 
 # The cluster of thousands of nodes takes minutes and many gigabytes: here a small one will do.
 SMALL = {
+    "BENCH_DAY_NODES": "5",
     "BENCH_DEMO_NODES": "6",
     "BENCH_NODES": "50",
     "BENCH_PODS": "1000",
@@ -38,6 +39,7 @@ def test_the_bench_prints_its_figures() -> None:
     assert "one pod moved, planned to ended" in shown.stdout
     assert "limit 512 MB" in shown.stdout
     assert "demo of 6 nodes, start to summary" in shown.stdout
+    assert "a simulated day of 5 nodes and 100 pods" in shown.stdout
     assert "cluster of 50 nodes, 1,000 pods" in shown.stdout
     assert "state to plan, 50 nodes" in shown.stdout
     for figure in ("first snapshot", "CPU at 1,000 events/s", "a snapshot meanwhile"):

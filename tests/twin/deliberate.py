@@ -37,4 +37,9 @@ OWNERS: Final = Difference(
     "plane that others use, too: pods that fit nowhere are told on how many nodes. So each budget "
     "is touched before it is compared.",
 )
-ALL: Final = (PLACES, NAMES, SHARED, ROLLOUTS, OWNERS)
+UNKNOWABLE: Final = Difference(
+    "whether a budget of pods whose number nobody can know was ever brought up to date",
+    "It is if its controller looks while there is no pod at all, as happens for a moment when "
+    "the only pod of a DaemonSet is replaced. On both clusters that is a matter of luck.",
+)
+ALL: Final = (PLACES, NAMES, SHARED, ROLLOUTS, OWNERS, UNKNOWABLE)

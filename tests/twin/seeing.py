@@ -265,9 +265,14 @@ def _budgets(seen: Seen) -> Iterator[str]:
         parts = {
             **_counted("PodDisruptionBudget", status),
             "conditions": _conditions(status),
-            "is observed": _is_observed(each),
+            # Else it is `UNKNOWABLE`.
+            "is observed": None if _has_failed(status) else _is_observed(each),
         }
         yield _line(f"PodDisruptionBudget {each['metadata']['name']}", parts)
+
+
+def _has_failed(status: Object) -> bool:
+    return any(each.get("reason") == "SyncFailed" for each in status.get("conditions") or ())
 
 
 def _selector(budget: Object) -> str:
