@@ -1,5 +1,15 @@
 """The command line. Reads flags, starts the flow, and tells people in words how it ended."""
 
-from rescheduler.cli.commands import app, main
+import sys
+from typing import Final
 
-__all__ = ["app", "main"]
+_INTERRUPTED: Final = 130
+
+
+def main() -> None:
+    try:
+        # To import all of it takes a moment, in which somebody may think better of it.
+        from rescheduler.cli import commands
+    except KeyboardInterrupt:
+        sys.exit(_INTERRUPTED)
+    commands.main()

@@ -43,9 +43,9 @@ _NOBODY: Final = "none"
 _OWN: Final = "config"
 _USUAL: Final = (_NOBODY, "LoadBalancing", "ResourceOptimization")
 _INTERVAL_SECONDS: Final = 900.0
-_MEASURED_SECONDS: Final = 120.0
-_WINDOW_SECONDS: Final = 600.0
-_MAX_AGE_SECONDS: Final = 360.0
+_MEASURED_SECONDS: Final = 240.0
+_WINDOW_SECONDS: Final = 1200.0
+_MAX_AGE_SECONDS: Final = 600.0
 """Of the contenders that are named after strategies: a day is long, and loads change slowly."""
 _MOST_HOURS: Final = 24 * 7
 _MOST_TOLD: Final = 5
@@ -116,6 +116,7 @@ def simulate(  # noqa: PLR0913 - the flags of a command
         hours=hours,
         threshold=threshold,
         faults=fault or [],
+        svg=svg,
     )
     contenders, day = asked.understood()
     notes = _simulated(contenders, day, output, svg=svg, quiet=quiet)
@@ -136,6 +137,7 @@ class _Asked:
     hours: float
     threshold: float
     faults: list[str]
+    svg: Path | None
 
     def understood(self) -> "tuple[list[Contender], Day]":
         """Raises ReschedulerError, with all that is wrong."""
@@ -156,6 +158,8 @@ class _Asked:
         contenders = self._contenders(wrong, others)
         scenario = self._scenario(wrong, others)
         described = self._cluster(wrong, others)
+        if self.svg is not None and (reason := _why_unwritable(self.svg)):
+            others.append(ReschedulerError(f"--svg: {self.svg} cannot be written: {reason}"))
         if scenario is not None and described is not None:
             others += _unknown_nodes(scenario, described)
         if wrong:
@@ -210,7 +214,7 @@ class _Asked:
 
         if self.scenario in BUILT_IN:
             return BUILT_IN[self.scenario]
-        if not Path(self.scenario).exists() and "/" not in self.scenario:
+        if "/" not in self.scenario and not os.access(self.scenario, os.F_OK):
             near = nearest(self.scenario, BUILT_IN)
             meant = f"did you mean {near}? " if near else ""
             wrong.append(
@@ -244,7 +248,9 @@ def _of_strategies(name: str, wrong: list[str]) -> config.Configuration | None:
         return None
     strategies = name.split("+")
     for each in strategies:
-        if each not in config.STRATEGIES:
+        if each in (_NOBODY, _OWN):
+            wrong.append(f"--compare: {each} is for itself, and not together with others by +")
+        elif each not in config.STRATEGIES:
             known = (_NOBODY, *config.STRATEGIES, _OWN)
             near = nearest(each, known)
             meant = f"did you mean {near}? " if near else ""
@@ -305,17 +311,18 @@ def _simulated(
         hours=day.hours,
         happenings=len(day.happenings),
     )
-    if svg is not None:
-        from rescheduler.cli import simulation_charts
-
-        _write(svg, simulation_charts.as_svg(summaries, about=about))
     if output == "table":
         colours = sys.stdout is not None and sys.stdout.isatty() and not os.environ.get("NO_COLOR")
         say(simulation_tables.as_text(summaries, page(), about=about, notes=notes, colours=colours))
     else:
         document = simulation_documents.of_comparison(summaries, day, notes)
         say(plan_documents.as_text(document, output))
-    return [f"{svg} written"] if svg is not None and not quiet else []
+    if svg is None:
+        return []
+    from rescheduler.cli import simulation_charts
+
+    _write(svg, simulation_charts.as_svg(summaries, about=about))
+    return [] if quiet else [f"{svg} written"]
 
 
 def _refused(refused: Sequence[str]) -> list[str]:
@@ -325,12 +332,25 @@ def _refused(refused: Sequence[str]) -> list[str]:
     return told
 
 
+def _why_unwritable(path: Path) -> str:
+    """Before a day is simulated for it. Empty: nothing is known to be in its way."""
+    try:
+        if path.is_dir():
+            return "it is a directory"
+        if not path.parent.is_dir():
+            return f"there is no directory {path.parent}"
+        there = path if path.exists() else path.parent
+    except OSError as problem:  # such as a name that is too long
+        return problem.strerror or str(problem)
+    return "" if os.access(there, os.W_OK) else "it is protected"
+
+
 def _write(path: Path, text: str) -> None:
     try:
         path.write_text(text, encoding="utf-8")
     except OSError as problem:
         reason = problem.strerror or problem
-        raise ReschedulerError(f"{path}: it cannot be written: {reason}") from None
+        raise ReschedulerError(f"--svg: {path} cannot be written: {reason}") from None
 
 
 class _Progress:
@@ -350,7 +370,9 @@ class _Progress:
 
     def _write(self, line: str) -> None:
         if self._shown:
-            line = line[: page().width or len(line)]
+            # Of where it is written: a longer one would not be written over.
+            width = os.get_terminal_size(sys.stderr.fileno()).columns
+            line = line[: width - 1] if width else line
             with suppress(OSError):
                 typer.echo(
                     "\r" + line.ljust(self._wide) + ("" if line else "\r"), nl=False, err=True

@@ -15,7 +15,6 @@ from rescheduler.simulation.described import WORKLOAD, BaseLoad
 from rescheduler.wire import Resource
 
 FEWEST_NODES: Final = 6
-MOST_NODES: Final = 200
 
 _CORES: Final = 8
 _GIBIBYTES: Final = 32

@@ -69,7 +69,8 @@ class _Describing:
         self._by_resource: dict[Resource, list[Json]] = {each: [] for each in _ORDER}
         self._pods: list[Json] = []
         self._plain: Counter[str] = Counter()
-        self._ended = 0
+        self._ended = self._nowhere = 0
+        self._nodes = {each.name for each in snapshot.nodes}
         resources_by_kind = {(each.group_version, kind): each for kind, each in _KINDS.items()}
         for item in to_objects(snapshot):
             resource = resources_by_kind.get((item["apiVersion"], item["kind"]))
@@ -97,9 +98,11 @@ class _Describing:
         self._gather()
 
     def _take_pod(self, pod: Json) -> None:
-        phase = (pod.get("status") or {}).get("phase")
+        phase, node = (pod.get("status") or {}).get("phase"), pod["spec"].get("nodeName")
         if is_terminating(pod) or phase in _ENDED:
             self._ended += 1
+        elif node and node not in self._nodes:
+            self._nowhere += 1
         else:
             self._pods.append(pod)
 
@@ -184,7 +187,10 @@ class _Describing:
         if resource not in _PLAYED.values():
             return item
         metadata, spec = item["metadata"], dict(item.get("spec") or {})
-        if owner := controller(item):
+        owner = controller(item)
+        # Of one that is not there it would be garbage, and its pods with it.
+        metadata.pop("ownerReferences", None)
+        if owner is not None and owner["uid"] in self._owners:
             metadata["ownerReferences"] = [
                 {**owner, "apiVersion": "apps/v1", "blockOwnerDeletion": True}
             ]
@@ -263,6 +269,8 @@ class _Describing:
             )
         if self._ended:
             yield f"{self._ended} pods that have ended, or are about to, are left out"
+        if self._nowhere:
+            yield f"{self._nowhere} pods on nodes that are not in the file are left out"
 
 
 _KINDS: Final = {

@@ -19,6 +19,8 @@ from rescheduler.simulation.described import BaseLoad, Described, Json
 from rescheduler.wire import Resource
 
 FEWEST_NODES: Final = 3
+MOST_NODES, MOST_PODS = 5000, 150_000
+"""What Kubernetes itself is made for."""
 
 _ZONES: Final = ("zone-a", "zone-b", "zone-c")
 _TEAMS: Final = (
@@ -100,11 +102,13 @@ class _Made:
 
 
 def generate(*, nodes: int, pods: int, seed: int) -> Described:
-    """Raises ValueError for fewer nodes than it takes, or more pods than nodes may have."""
+    """Raises ValueError for fewer or more nodes than it takes, or more pods than they may have."""
     if nodes < FEWEST_NODES:
         raise ValueError(f"{nodes} nodes are too few: at least {FEWEST_NODES}, one in each zone")
-    if not 1 <= pods <= nodes * shapes.PODS_A_NODE * 3 // 4:
-        most = nodes * shapes.PODS_A_NODE * 3 // 4
+    if nodes > MOST_NODES:
+        raise ValueError(f"{nodes} nodes are too many: at most {MOST_NODES}")
+    most = min(nodes * shapes.PODS_A_NODE * 3 // 4, MOST_PODS)
+    if not 1 <= pods <= most:
         raise ValueError(f"{pods} pods do not go on {nodes} nodes: at least 1, and at most {most}")
     return _Generator(nodes, pods, random.Random(seed)).described()  # noqa: S311 - repeatable
 

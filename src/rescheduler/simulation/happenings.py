@@ -65,7 +65,7 @@ def foreseen(
     end = hours * HOUR
     of_day = start.hour * HOUR + start.minute * 60 + start.second
     deployments = [
-        (f"{each['metadata']['namespace']}/{each['metadata']['name']}", each["spec"]["replicas"])
+        (f"{each['metadata']['namespace']}/{each['metadata']['name']}", _replicas(each))
         for each in described.all(wire.DEPLOYMENTS)
     ]
     nodes = [each["metadata"]["name"] for each in described.all(wire.NODES)]
@@ -78,6 +78,10 @@ def foreseen(
     return tuple(
         sorted((each for each in found if each.at < end), key=lambda each: (each.at, each.name))
     )
+
+
+def _replicas(deployment: Json) -> int:
+    return int(deployment["spec"].get("replicas", 1))
 
 
 def _scaled(a_day: int, hours: float) -> int:

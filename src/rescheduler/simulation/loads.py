@@ -18,6 +18,7 @@ from rescheduler.simulation.scenarios import HOUR, Pattern, Scenario, Surge
 Mask = npt.NDArray[np.bool_]
 
 _DAY: Final = 24 * HOUR
+_FAR: Final = 6.0
 _NOISE: Final = 0.08
 _NOISE_SECONDS: Final = 60
 _MEMORY_SWING: Final = 0.05
@@ -131,7 +132,8 @@ class _Curves:
     def at(self, of_day: float, elapsed: float) -> tuple[Numbers, Numbers]:
         away = np.abs((of_day - self._peak + _DAY / 2) % _DAY - _DAY / 2)
         # To the fourth: it rises sharply to its high hours, and falls again.
-        square = np.square(away / self._half)
+        # Far away from them it is nothing, and numbers that are nearly nothing are slow.
+        square = np.minimum(np.square(away / self._half), _FAR)
         cpu = self._low + (self._high - self._low) * np.exp(-np.square(square))
         growth = 1 + self._growth * elapsed / _DAY
         wave = np.sin(2 * np.pi * (elapsed / self._period + self._phase))

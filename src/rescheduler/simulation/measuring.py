@@ -21,7 +21,7 @@ from rescheduler.model.objects import annotations, controller, is_active
 from rescheduler.simulation.dips import Cause, Dip, Dips
 from rescheduler.wire import POD_MIGRATIONS, PODS
 
-LOOK_SECONDS: Final = 60.0
+LOOK_SECONDS: Final = 120.0
 RESOURCES: Final = ("cpu", "memory")
 
 Numbers = npt.NDArray[np.float64]
@@ -86,9 +86,6 @@ class Figures:
     def hot_minutes(self) -> float:
         """Nodes above the threshold, times how long each was."""
         return sum(each.hot for each in self.looks[1:]) * LOOK_SECONDS / 60
-
-    def mean(self, of: Callable[[Look], float]) -> float:
-        return float(np.mean([of(each) for each in self.looks])) if self.looks else 0.0
 
 
 class Measuring:

@@ -14,8 +14,11 @@ from rescheduler.config.usage import AUTO, PROMETHEUS
 from rescheduler.kube import KubeApi
 from rescheduler.loop import Repeatable
 
-_STEPS: Final = 20_000
-"""Of one search, where no time passes that could end it."""
+_STEPS: Final = 100
+_STEPS_OF_PACKING: Final = 20_000
+"""Of one search, where no time passes that could end it. Balancing gains little by more of them;
+who wants the cheapest nodes needs many.
+"""
 
 
 class Cluster(Protocol):
@@ -45,13 +48,16 @@ async def running(
     *,
     connect: Connect | None = None,
     seed: int = 0,
-    steps: int = _STEPS,
+    steps: int | None = None,
 ) -> AsyncIterator[Controller]:
     """At work until the block ends, or it is stopped; then it comes to its orderly end. Should it
     end by an error, the block is cancelled and the error comes out of it. `connect`: another way in
     than the cluster's own.
     """
     stopping = asyncio.Event()
+    if steps is None:
+        packs = "CostOptimization" in configuration.enabled_strategies
+        steps = _STEPS_OF_PACKING if packs else _STEPS
     try:
         async with asyncio.TaskGroup() as tasks:
             working = tasks.create_task(

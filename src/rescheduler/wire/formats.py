@@ -1,7 +1,8 @@
 """The two formats that lists and watches come in, behind one interface."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import cache
 from typing import Any, NamedTuple, Protocol
 
 import msgspec
@@ -194,12 +195,18 @@ _decode_anything = msgspec.json.Decoder().decode
 _HEAD = re.compile(rb'\A\{(?:"(?:kind|apiVersion)":"[^"]*",)*"metadata":(\{[^{}]*\}),"items":')
 
 
+@cache
+def _page_decoder(resource: Resource) -> Callable[[Buffer], Any]:
+    """Made once: streams are opened every minute, and this takes longer than reading most."""
+    struct = structs.STRUCTS[kind_of(resource).message]
+    page = msgspec.defstruct("Page", [("items", list[struct])])  # type: ignore[valid-type]
+    return msgspec.json.Decoder(page).decode
+
+
 class JsonFormat:
     def __init__(self, resource: Resource) -> None:
         self._resource = resource
-        struct = structs.STRUCTS[kind_of(resource).message]
-        page = msgspec.defstruct("Page", [("items", list[struct])])  # type: ignore[valid-type]
-        self._decode_page = msgspec.json.Decoder(page).decode
+        self._decode_page = _page_decoder(resource)
         self._rest = bytearray()
 
     def events(self, chunk: bytes) -> Sequence[Frame]:
@@ -241,7 +248,7 @@ class JsonFormat:
 
     def page(self, body: Buffer) -> Iterator[Group]:
         try:
-            yield Group(self._decode_page(body).items)  # type: ignore[attr-defined]
+            yield Group(self._decode_page(body).items)
         except (ValueError, RecursionError):
             yield self.group([bytes(each) for each in self._page(body).items or ()])
 

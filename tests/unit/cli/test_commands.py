@@ -1,5 +1,7 @@
 """The command line without a cluster: what it prints, and its exit status."""
 
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -40,10 +42,25 @@ def test_version(rescheduler: Command) -> None:
     assert (ended.code, ended.out, ended.err) == (0, f"rescheduler {__version__}\n", "")
 
 
+def test_an_interrupt_while_it_starts_is_no_error() -> None:
+    """Most of what it imports takes a moment."""
+    interrupted = (
+        "import sys; from rescheduler.cli import main\n"
+        "class Impatient:\n"
+        "    def find_spec(self, name, *_):\n"
+        "        if name == 'typer': raise KeyboardInterrupt\n"
+        "sys.meta_path.insert(0, Impatient()); main()"
+    )
+    ended = subprocess.run(
+        [sys.executable, "-c", interrupted], capture_output=True, timeout=60, check=False
+    )
+    assert (ended.returncode, ended.stdout, ended.stderr) == (130, b"", b"")
+
+
 def test_without_a_command_it_says_which_there_are(rescheduler: Command) -> None:
     ended = rescheduler()
     assert ended.code == 2
-    commands = "cleanup drain explain plan retry run snapshot validate version"
+    commands = "cleanup demo drain explain plan retry run simulate snapshot validate version"
     for command in commands.split():
         assert command in ended.out + ended.err
 

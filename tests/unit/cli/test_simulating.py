@@ -1,10 +1,14 @@
 """`rescheduler simulate`: what it prints, what it refuses, and its exit status."""
 
+import fcntl
 import json
 import os
+import pty
 import signal
+import struct
 import subprocess
 import sys
+import termios
 import time
 import xml.dom.minidom
 from pathlib import Path
@@ -46,8 +50,8 @@ def test_for_machines_and_the_same_again(rescheduler: Command) -> None:
     [contender] = document["contenders"]
     assert contender["name"] == "LoadBalancing"
     assert contender["dips"] == {"byMoves": 0, "byRestarts": 0, "byOthers": 0}
-    assert len(contender["cpu"]["deviation"]["points"]) == 19
-    assert contender["pointSeconds"] == 60
+    assert len(contender["cpu"]["deviation"]["points"]) == 10
+    assert contender["pointSeconds"] == 120
 
 
 def test_of_a_file_and_a_configuration(rescheduler: Command, tmp_path: Path) -> None:
@@ -73,13 +77,15 @@ def test_all_that_is_wrong_is_told_at_once(rescheduler: Command, tmp_path: Path)
     (tmp_path / "day.yaml").write_text("kind: Day\n")
     ended = rescheduler(
         *("simulate", "--nodes", "1", "--hours", "0", "--fault", "crsh=1", "--threshold", "101"),
-        *("--compare", "LoadBalancng,config", "--scenario", str(tmp_path / "day.yaml")),
+        *("--compare", "LoadBalancng,config,none+LoadBalancing"),
+        *("--scenario", str(tmp_path / "day.yaml")),
     )
     assert ended.code == 2
     said = ended.err.splitlines()
     assert said[0] == "error: --hours: 0 is not above 0 and up to 168"
     for words in (
         "--threshold: 101",
+        "--compare: none is for itself",
         'did you mean "crash"?',
         "did you mean LoadBalancing?",
         "config is that of --config, which is not given",
@@ -103,12 +109,20 @@ def test_a_scenario_that_names_a_node_that_is_not_there(
     unknown = rescheduler(*SMALL, "--scenario", "dya")
     assert unknown.code == 2
     assert "did you mean day?" in unknown.err
+    assert "is neither known nor a file" in rescheduler(*SMALL, "--scenario", "a" * 300).err
 
 
 def test_a_chart_that_cannot_be_written_is_an_error(rescheduler: Command, tmp_path: Path) -> None:
-    ended = rescheduler(*SMALL, "--compare", "none", "--svg", str(tmp_path / "no" / "day.svg"))
-    assert ended.code == 1
-    assert "it cannot be written" in ended.err
+    for path, reason in (
+        (tmp_path / "no" / "day.svg", f"there is no directory {tmp_path / 'no'}"),
+        (tmp_path, "it is a directory"),
+        (Path("/dev/full"), "No space left on device"),
+    ):
+        ended = rescheduler(*SMALL, "--compare", "none", "--svg", str(path))
+        assert ended.code == 1
+        assert ended.err == f"error: --svg: {path} cannot be written: {reason}\n"
+        # What can be known is told before a day is simulated; and what was simulated is not lost.
+        assert bool(ended.out) == (path.name == "full")
 
 
 def test_interrupted_it_ends_at_once_and_leaves_no_process() -> None:
@@ -135,6 +149,26 @@ def test_interrupted_it_ends_at_once_and_leaves_no_process() -> None:
     while any(map(_lives, children)) and time.monotonic() < deadline:
         time.sleep(0.05)  # one of them keeps track of what is shared, and ends after the others
     assert not any(map(_lives, children))
+
+
+def test_how_far_it_has_come_is_one_line_of_the_terminal_that_shows_it() -> None:
+    ours, theirs = pty.openpty()
+    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 30, 0, 0))
+    ended = subprocess.run(
+        [sys.executable, "-m", "rescheduler", *SMALL, "--compare", "none,CostOptimization"],
+        stdout=subprocess.PIPE,
+        stderr=theirs,
+        timeout=120,
+        check=False,
+    )
+    os.close(theirs)
+    shown = os.read(ours, 65536).decode()
+    os.close(ours)
+    assert ended.returncode == 0
+    assert "\x1b" not in shown
+    lines = shown.split("\r")
+    assert any(line.startswith("none 100%, CostOpt") for line in lines)
+    assert max(map(len, lines)) < 30
 
 
 def _lives(pid: int) -> bool:

@@ -44,7 +44,7 @@ def test_balancing_lowers_the_deviation_and_nobody_notices() -> None:
     assert with_it.dips == dict.fromkeys(Cause, 0)
     assert with_it.deviation[0].after < 0.7 * without.deviation[0].after
     assert with_it.deviation[0].before == without.deviation[0].before
-    assert len(with_it.deviation[0].points) == 61
+    assert len(with_it.deviation[0].points) == 31
 
 
 def test_contenders_in_processes_of_their_own_come_out_the_same_again() -> None:
@@ -68,7 +68,7 @@ def test_a_node_that_fails_is_missed_for_as_long_as_it_does() -> None:
     )
     figures = simulate(NOBODY, a_day(failing)).figures
     nodes = [each.nodes for each in figures.looks]
-    assert min(nodes[15:35]) < nodes[0]
+    assert min(nodes[8:17]) < nodes[0]
     assert figures.dips_by(Cause.OTHER)
     assert not figures.dips_by(Cause.MOVE, Cause.RESTART)
     assert figures.missing_seconds(Cause.OTHER) > 100

@@ -14,6 +14,7 @@ from rescheduler.simulation.described import Described, Json
 from rescheduler.simulation.filling import fill
 from rescheduler.simulation.from_files import describe
 from rescheduler.simulation.generating import generate
+from rescheduler.simulation.happenings import foreseen
 from rescheduler.simulation.loads import ScenarioLoads
 from rescheduler.simulation.scenarios import BUILT_IN
 
@@ -109,3 +110,36 @@ def test_what_nobody_plays_stays_and_is_told(tmp_path: Path) -> None:
     refused, owners, same = virtual_time.run(_left_alone(described))
     assert refused == []
     assert (owners, same) == (Counter({"nobody": 3}), 3)
+
+
+def test_what_belongs_to_something_that_is_not_in_the_file(tmp_path: Path) -> None:
+    """A workload of an operator stays, a pod on a node that is gone is left out, and both do no
+    harm to others.
+    """
+    has = {"cpu": "4", "memory": "8Gi", "pods": "110"}
+    ready = {"type": "Ready", "status": "True"}
+    node = _object("Node", "v1", "n-1", status={"allocatable": has, "conditions": [ready]})
+    lost = _pod("lost")
+    lost["spec"]["nodeName"] = "n-9"
+    owned = _pod("owned", "ReplicaSet")
+    owned["metadata"]["labels"] = {"app": "x"}
+    selector = {"matchLabels": {"app": "x"}}
+    owner = _object(
+        "ReplicaSet", "apps/v1", "replicaset", spec={"replicas": 1} | {"selector": selector}
+    )
+    owner["metadata"] |= {
+        "uid": "uid-ReplicaSet",
+        "ownerReferences": [{"kind": "Rollout", "name": "r", "uid": "uid-r", "controller": True}],
+    }
+    one = _object("Deployment", "apps/v1", "one", spec={"selector": {"matchLabels": {"app": "y"}}})
+    items = [node, owner, one, owned, lost]
+    file = tmp_path / "some.json"
+    file.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": items}))
+    described = describe(load(str(file)))
+    assert described.notes == ("1 pods on nodes that are not in the file are left out",)
+    happenings = foreseen(BUILT_IN["day"], described, seed=1, start=START, hours=24)
+    assert "shop/one" in {each.name for each in happenings}
+    refused, owners, same = virtual_time.run(_left_alone(described))
+    assert refused == []
+    # Its Deployment has one replica by default, which is made there.
+    assert (owners, same) == (Counter({"ReplicaSet": 2}), 1)

@@ -34,7 +34,14 @@ def test_it_is_uneven() -> None:
 
 
 @pytest.mark.parametrize(
-    ("nodes", "pods", "words"), [(2, 5, "too few"), (3, 0, "at least 1"), (3, 10_000, "at most")]
+    ("nodes", "pods", "words"),
+    [
+        (2, 5, "too few"),
+        (3, 0, "at least 1"),
+        (3, 10_000, "at most"),
+        (10**9, 600, "too many: at most 5000"),
+        (5000, 10**9, "at most 150000"),
+    ],
 )
 def test_what_cannot_be_is_refused(nodes: int, pods: int, words: str) -> None:
     with pytest.raises(ValueError, match=words):
