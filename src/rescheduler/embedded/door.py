@@ -30,9 +30,10 @@ __all__ = ["Around", "Call", "Door"]
 
 T = TypeVar("T")
 
-_FOLLOW_SECONDS: Final = (36.0, 44.0)
 _WATCH_SECONDS: Final = (285.0, 300.0)
-"""A server ends a watch about so long after it began, as the client of a real one asks it to."""
+"""A server ends a watch about so long after it began. The client of a real one asks for shorter
+ones where it follows, as connections die unseen; there are none here, and a day is long.
+"""
 _PIECE: Final = 65_536
 _FEW: Final = 1000
 
@@ -218,7 +219,7 @@ class Door:
                 await self._line.pause()
             # The first word: everything has come, or the server is there.
             yield Batch(version=version, complete=not since)
-            seconds = self._chance.uniform(*_FOLLOW_SECONDS)
+            seconds = self._chance.uniform(*_WATCH_SECONDS)
             async with aclosing(stream.events(seconds)) as told:
                 async for events in told:
                     frames = [Frame(kind, _encode(item)) for kind, item in events]

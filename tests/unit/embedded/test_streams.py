@@ -184,7 +184,7 @@ async def test_who_leaves_the_selection_is_gone(place: Place) -> None:
 @on_virtual_time
 async def test_the_server_ends_what_is_followed(place: Place) -> None:
     batches = await gather(place.kube.follow(NODES), 1000)
-    assert 30 < asyncio.get_running_loop().time() < 50
+    assert 280 < asyncio.get_running_loop().time() < 310
     assert batches[-1].version == str(place.store.version)
     assert not batches[-1].complete
 
