@@ -26,7 +26,7 @@ def measure(table: Table) -> None:
     [contender] = json.loads(done.stdout)["contenders"]
     deviation = contender["cpu"]["deviation"]
     table.add_row(
-        f"a simulated day of {_NODES} nodes and {_PODS:,} pods",
+        f"a day of {_NODES} nodes, {_PODS:,} pods",
         f"{seconds:.0f} s",
         f"limit {_LIMIT_SECONDS} s",
     )

@@ -5,8 +5,10 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).parents[2]
-PATIENCE_SECONDS = 170
+PATIENCE_SECONDS = 570
 
 
 # The cluster of thousands of nodes takes minutes and many gigabytes: here a small one will do.
@@ -33,13 +35,14 @@ def run(*arguments: str) -> subprocess.CompletedProcess[str]:
     )
 
 
+@pytest.mark.timeout(PATIENCE_SECONDS + 30)  # it measures many things, beside other tests
 def test_the_bench_prints_its_figures() -> None:
     shown = run("bench")
     assert shown.returncode == 0, shown
     assert "one pod moved, planned to ended" in shown.stdout
     assert "limit 512 MB" in shown.stdout
     assert "demo of 6 nodes, start to summary" in shown.stdout
-    assert "a simulated day of 5 nodes and 100 pods" in shown.stdout
+    assert "a day of 5 nodes, 100 pods" in shown.stdout
     assert "cluster of 50 nodes, 1,000 pods" in shown.stdout
     assert "state to plan, 50 nodes" in shown.stdout
     for figure in ("first snapshot", "CPU at 1,000 events/s", "a snapshot meanwhile"):
