@@ -39,10 +39,11 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     chosen = os.environ.get("CLUSTERS", "both")
     if chosen not in (*CLUSTERS, "both"):
         raise pytest.UsageError(f"CLUSTERS is {chosen!r}, not one of real, embedded and both")
-    left = [item for item in items if _cluster_of(item) not in (chosen, "", "both")]
-    if chosen != "both" and left:
-        items[:] = [item for item in items if item not in left]
-        config.hook.pytest_deselected(items=left)
+    if chosen == "both":
+        return
+    left = [item for item in items if _cluster_of(item) not in (chosen, "")]
+    items[:] = [item for item in items if _cluster_of(item) in (chosen, "")]
+    config.hook.pytest_deselected(items=left)
 
 
 def _cluster_of(item: pytest.Item) -> str:
