@@ -19,7 +19,7 @@ from testbed import build
 from testbed.api import Api, ApiError, Object
 from testbed.audit import is_ready, is_usable
 from testbed.auditor import read_requests
-from testbed.builders import deployment, node, pod_spec
+from testbed.builders import deployment, node, pod_spec, workload
 from testbed.instance import Instance, InstanceError, OwnedInstance
 from testbed.supervisor import FOLDER_PREFIX, MARK, has_mark
 from testbed.world import World
@@ -198,6 +198,37 @@ async def test_the_audit_log_names_each_request_and_whose_token_it_was(world: Wo
         ("delete namespaces", world.name, 403),
     }
     assert read_requests(world.instance.audit_log, "JTI=somebody-else") == []
+
+
+async def test_a_kubelet_ends_a_pod_once(world: World) -> None:
+    # It does so by name: a second time would be the end of the next pod of a StatefulSet.
+    [node_name] = await world.add_nodes(1)
+    stateful = workload("StatefulSet", "web", replicas=5)
+    stateful["spec"]["podManagementPolicy"] = "Parallel"
+    await world.deploy(stateful, on=node_name)
+    old = {pod["metadata"]["uid"] for pod in await world.pods("web")}
+    names = [f"web-{index}" for index in range(5)]
+    await asyncio.gather(*(world.api.delete("Pod", world.name, name) for name in names))
+
+    async def are_replaced() -> bool:
+        pods = await world.pods("web")
+        return sum(is_ready(pod) and pod["metadata"]["uid"] not in old for pod in pods) == 5
+
+    def ended() -> list[str]:
+        logged = map(json.loads, world.instance.audit_log.read_text().splitlines())
+        return sorted(
+            entry["objectRef"]["name"]
+            for entry in logged
+            if entry["user"]["username"] == "testbed:kubelets"
+            and entry["objectRef"]["namespace"] == world.name
+        )
+
+    async def is_complete() -> bool:
+        return len(ended()) >= len(names)
+
+    await world.wait("all are replaced", are_replaced)
+    await world.wait("the log is written", is_complete)
+    assert ended() == names
 
 
 # ------------------------------------------------------------------ programs that fail
