@@ -2,6 +2,7 @@
 hash of a template.
 """
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -112,14 +113,52 @@ def test_what_a_controller_has_put_there_can_be_lacked(label: str) -> None:
     assert interrupted(snapshot(hashed, replicasets=sets, services=[service(app="web")])) == ""
 
 
+def preferred(term: Object) -> Object:
+    [required] = term["podAntiAffinity"].values()
+    weighed = [{"weight": 1, "podAffinityTerm": each} for each in required]
+    return {"podAntiAffinity": {"preferredDuringSchedulingIgnoredDuringExecution": weighed}}
+
+
+def near(term: Object) -> Object:
+    return {"podAffinity": term["podAntiAffinity"]}
+
+
+@pytest.mark.parametrize(
+    ("rules", "told"),
+    [
+        (lambda: {"affinity": apart()}, "anti-affinity of a pod selects by app"),
+        (lambda: {"affinity": preferred(apart())}, "anti-affinity of a pod selects by app"),
+        (lambda: {"affinity": near(apart())}, "affinity of a pod selects by app"),
+        (
+            lambda: {"topologySpreadConstraints": spread()},
+            "topology spread of a pod selects by app",
+        ),
+        (lambda: {"affinity": apart(labelSelector={"matchLabels": {"app": "other"}})}, ""),
+        (lambda: {"affinity": apart(labelSelector=None)}, ""),
+    ],
+)
+@pytest.mark.parametrize("whose", ["its own", "another's", "of another namespace"])
+def test_nor_may_a_pod_go_by_it_that_asks_for_company(
+    rules: Callable[[], Object], told: str, whose: str
+) -> None:
+    is_own, namespace = whose == "its own", "other" if "namespace" in whose else "shop"
+    asks = pod("asks", metadata={"namespace": namespace, "labels": {"app": "asks"}}, **rules())
+    pods = [pod(metadata={"labels": LABELS}, **rules())] if is_own else [POD, asks]
+    cluster = snapshot(*pods, replicasets=[selecting({"app": "web"})])
+    is_near = told and namespace == "shop"
+    assert interrupted(cluster) == (f"{NONE_TO_LACK}{told}" if is_near else "")
+
+
 @pytest.mark.parametrize("left_out", [True, False])
-def test_while_services_are_not_known_nothing_is_said(*, left_out: bool) -> None:
+def test_while_services_are_not_known_what_is_known_counts(*, left_out: bool) -> None:
     gap = Gap(source="services", reason="not seen", left_out=left_out)
-    objects: dict[str, Any] = {"replicasets": [selecting({"app": "web"})]}
-    objects["poddisruptionbudgets"] = [budget({"matchLabels": {"app": "web"}})]
-    assert interrupted(snapshot(POD, **objects)) != ""
-    assert interrupted(snapshot(POD, gaps=[gap], **objects)) == ""
-    assert interrupted(snapshot(POD, unseen=["services"], **objects)) == ""
+    sets = [selecting({"app": "web"})]
+    told = f"{NONE_TO_LACK}PodDisruptionBudget guard selects by app"
+    for unknown in ({"gaps": [gap]}, {"unseen": ["services"]}):
+        more: dict[str, Any] = {"replicasets": sets, **unknown}
+        assert interrupted(snapshot(POD, **more)) == ""
+        more["poddisruptionbudgets"] = [budget({"matchLabels": {"app": "web"}})]
+        assert interrupted(snapshot(POD, **more)) == told
 
 
 # ------------------------------------------------------------------ the hash of a template

@@ -223,7 +223,7 @@ def standing_of(record: Object) -> Standing:
         reason=status.get("reason") or "",
         message=status.get("message") or "",
         started_at=_time(status.get("startTime")),
-        ended_at=_time(status.get("completionTime")),
+        ended_at=ended_at(record),
         owner=Owner(*(owner.get(key) or "" for key in ("apiVersion", "kind", "name", "uid")))
         if owner
         else None,
@@ -305,6 +305,10 @@ def phase_of(record: Object) -> Phase:
     text = (record.get("status") or {}).get("phase") or Phase.PENDING
     # Of another version: it is under way, and whoever can read the rest of it goes on.
     return _PHASES.get(text, Phase.IN_PROGRESS)
+
+
+def ended_at(record: Object) -> datetime | None:
+    return _time((record.get("status") or {}).get("completionTime"))
 
 
 _PHASES: Final = {each.value: each for each in Phase}

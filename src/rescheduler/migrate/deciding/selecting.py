@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from rescheduler.model import selectors
+from rescheduler.model import company, selectors
 from rescheduler.model.objects import Object
 from rescheduler.model.selectors import Selector
 
@@ -31,17 +31,10 @@ def of_network_policies(policies: Iterable[Object]) -> list[Selector]:
 
 
 def of_pods(pods: Iterable[Object]) -> list[Selector]:
-    """What pods ask of the company they keep: affinity, anti-affinity, topology spread."""
-    found: list[Object] = []
-    for pod in pods:
-        affinity = pod["spec"].get("affinity") or {}
-        for kind in ("podAffinity", "podAntiAffinity"):
-            for terms in (affinity.get(kind) or {}).values():
-                found += [each.get("podAffinityTerm") or each for each in terms or ()]
-        found += pod["spec"].get("topologySpreadConstraints") or ()
+    """What pods ask of the company they keep."""
+    asked = [each for pod in pods for _, each in company.asked_for(pod["spec"])]
     # Pods of one workload ask for the same.
-    distinct = {repr(each.get("labelSelector")): each.get("labelSelector") for each in found}
-    return [_read(each) for each in distinct.values()]
+    return [_read(each) for each in {repr(each): each for each in asked}.values()]
 
 
 def of(holder: Object) -> Selector:

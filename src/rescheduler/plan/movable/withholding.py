@@ -5,16 +5,18 @@ misses it. As migrating chooses that label, but for what planning does not follo
 from collections.abc import Iterable, Mapping
 from typing import Final
 
-from rescheduler.model import selectors
+from rescheduler.model import company, selectors
 from rescheduler.model.cluster import Owner
-from rescheduler.model.objects import spec
+from rescheduler.model.objects import Object, spec
 from rescheduler.model.selectors import Selector
 from rescheduler.model.snapshot import Snapshot
 from rescheduler.plan import budgets
 from rescheduler.plan.fitting.rules import TEMPLATE_HASHES
-from rescheduler.plan.gaps import was_left_out, why_unknown
 
 SOURCE: Final = "services"
+
+_COMPANY: Final = tuple(f'"{key}":'.encode() for key in company.FIELDS)
+"""Most specifications have none of them, and need not be decoded to see that."""
 
 
 class Withholding:
@@ -23,7 +25,7 @@ class Withholding:
         self._selecting: dict[str, list[tuple[str, Selector]]] = {}
 
     def why_none(self, namespace: str, owner: Owner | None, labels: Mapping[str, str]) -> str:
-        """Empty: there is one, or it is not known who selects what."""
+        """Empty: there is one, as far as is known who selects what."""
         if owner is None or owner.kind != "ReplicaSet":
             return ""
         replica_set = self._snapshot.find("replicasets", namespace, owner.name)
@@ -32,7 +34,7 @@ class Withholding:
             return ""
         asked = selector.get("matchLabels") or {}
         # What a controller has put there means nothing to anybody else.
-        if not asked.keys().isdisjoint(TEMPLATE_HASHES) or not self._is_known():
+        if not asked.keys().isdisjoint(TEMPLATE_HASHES):
             return ""
         missed = []
         for label in sorted(asked):
@@ -43,11 +45,6 @@ class Withholding:
             missed.append(f"{who} selects by {label}")
         told = ", ".join(missed) or "its ReplicaSet asks for no single label"
         return f"there is no label that a copy could lack: {told}"
-
-    def _is_known(self) -> bool:
-        snapshot = self._snapshot
-        is_followed = SOURCE in snapshot.objects and not was_left_out(snapshot, SOURCE)
-        return is_followed and not why_unknown(snapshot, SOURCE)
 
     def _who_tells_apart(
         self, namespace: str, labels: Mapping[str, str], without: Mapping[str, str]
@@ -64,6 +61,13 @@ class Withholding:
         )
 
     def _who_selects(self, namespace: str) -> Iterable[tuple[str, Selector]]:
+        for who, asked in (*self._holders(namespace), *self._company(namespace)):
+            try:
+                yield who, selectors.from_object(asked)
+            except selectors.InvalidSelectorError:
+                continue  # as the server has it, it selects nothing
+
+    def _holders(self, namespace: str) -> Iterable[tuple[str, Object | None]]:
         for kind, source in (("Service", SOURCE), ("PodDisruptionBudget", budgets.SOURCE)):
             for (where, name), raw in sorted(self._snapshot.objects.get(source, {}).items()):
                 if where != namespace:
@@ -72,7 +76,16 @@ class Withholding:
                 if kind == "Service":
                     # One without a selector has its endpoints written by somebody else.
                     asked = {"matchLabels": asked} if asked else None
-                try:
-                    yield f"{kind} {name}", selectors.from_object(asked)
-                except selectors.InvalidSelectorError:
-                    continue  # as the server has it, it selects nothing
+                yield f"{kind} {name}", asked
+
+    def _company(self, namespace: str) -> Iterable[tuple[str, Object | None]]:
+        """What pods ask of the company they keep: a copy has to count there as the pod does."""
+        snapshot = self._snapshot
+        numbers = {
+            each.template for each in snapshot.classes if each and each.namespace == namespace
+        }
+        for number in sorted(numbers):
+            template = snapshot.templates[number]
+            if template and any(key in template.spec_json for key in _COMPANY):
+                for rule, asked in company.asked_for(template.spec()):
+                    yield f"{rule} of a pod", asked

@@ -1,0 +1,23 @@
+"""Which other pods the specification of a pod goes by: affinity, anti-affinity, topology spread."""
+
+from collections.abc import Iterator
+from typing import Final
+
+from rescheduler.model.objects import Object
+
+_AFFINITY: Final = {"podAffinity": "affinity", "podAntiAffinity": "anti-affinity"}
+_SPREAD: Final = "topologySpreadConstraints"
+
+FIELDS: Final = (*_AFFINITY, _SPREAD)
+
+
+def asked_for(spec: Object) -> Iterator[tuple[str, Object | None]]:
+    """The label selector of every such rule, and what kind of rule it is."""
+    affinity = spec.get("affinity") or {}
+    for field, rule in _AFFINITY.items():
+        for terms in (affinity.get(field) or {}).values():
+            for each in terms or ():
+                # Those that are only preferred have a weight beside them.
+                yield rule, (each.get("podAffinityTerm") or each).get("labelSelector")
+    for each in spec.get(_SPREAD) or ():
+        yield "topology spread", each.get("labelSelector")
