@@ -8,6 +8,7 @@ import gc
 import multiprocessing
 import os
 import signal
+import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -54,8 +55,7 @@ def compare(
     try:
         while waiting or running:
             while waiting and len(running) < at_once:
-                started = _start(waiting.pop(0), day)
-                running[started.hears] = started
+                _start(waiting.pop(0), day, running)
             for ready in wait(list(running)):
                 each = next(one for hears, one in running.items() if hears is ready)
                 told = _heard(each)
@@ -72,7 +72,7 @@ def compare(
     return [outcomes[each.name] for each in contenders]
 
 
-def _start(contender: Contender, day: Day) -> _Running:
+def _start(contender: Contender, day: Day, running: dict[Connection, _Running]) -> None:
     context = multiprocessing.get_context("spawn")
     hears, tells = context.Pipe(duplex=False)
     process = context.Process(
@@ -80,9 +80,9 @@ def _start(contender: Contender, day: Day) -> _Running:
     )
     with _fixed_hash_seed(), _without_interrupts():
         process.start()
-    # Its end is noticed only when nobody else holds this one open.
-    tells.close()
-    return _Running(contender, process, hears)
+        running[hears] = _Running(contender, process, hears)
+        # Its end is noticed only when nobody else holds this one open.
+        tells.close()
 
 
 @contextmanager
@@ -104,15 +104,35 @@ def _fixed_hash_seed() -> Iterator[None]:
 @contextmanager
 def _without_interrupts() -> Iterator[None]:
     """For the process that is started, from its first moment on: whoever started it ends it. A
-    signal from a terminal reaches both, and would be told twice. Here it comes a moment later.
+    signal from a terminal reaches both, and would be told twice. Here it comes a moment later: one
+    that is half started could only complain.
     """
     # It lets signals through again when it has to be started first.
     resource_tracker.ensure_running()
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
-        yield
+        with _interrupted_later():
+            yield
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+@contextmanager
+def _interrupted_later() -> Iterator[None]:
+    """The mask is that of this thread alone: another one, such as of numpy, takes the signal, and
+    Python interrupts the main thread all the same.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    came: list[int] = []
+    handler = signal.signal(signal.SIGINT, lambda number, _: came.append(number))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, handler)
+        for number in came[:1]:
+            signal.raise_signal(number)
 
 
 def _heard(running: _Running) -> float | Outcome:

@@ -1,7 +1,11 @@
 """A few simulated hours, product and all."""
 
+import multiprocessing
+import signal
+import threading
 from collections import Counter
 from dataclasses import replace
+from multiprocessing.context import SpawnProcess
 
 import pytest
 
@@ -60,6 +64,33 @@ def test_the_end_of_a_contender_is_told_and_ends_the_others() -> None:
     bad = Contender(name="bad", configuration=Gap(source="a", reason="b"))  # type: ignore[arg-type]
     with pytest.raises(Exception, match="bad"):
         compare([bad, NOBODY], a_day(hours=0.2), lambda _, __: None)
+
+
+def test_an_interrupt_waits_until_a_process_is_started(
+    monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """However it comes: by a thread that lets it through, as those of numpy do."""
+    ended, told = threading.Event(), list[str]()
+    other = threading.Thread(target=ended.wait)
+    other.start()
+    start = SpawnProcess.start
+
+    def starting(process: SpawnProcess) -> None:
+        assert other.ident
+        signal.pthread_kill(other.ident, signal.SIGINT)
+        start(process)
+        told.append("started")
+
+    monkeypatch.setattr(SpawnProcess, "start", starting)
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            compare([NOBODY], a_day(hours=0.2))
+    finally:
+        ended.set()
+        other.join()
+    assert told == ["started"]
+    assert multiprocessing.active_children() == []
+    assert capfd.readouterr().err == ""
 
 
 def test_a_node_that_fails_is_missed_for_as_long_as_it_does() -> None:
