@@ -68,6 +68,7 @@ def _contender(summary: Summary) -> Document:
         "name": summary.name,
         "moved": summary.moved,
         "movedByStrategy": summary.by_strategy,
+        "putOff": summary.put_off,
         "failed": summary.failed,
         "failedByReason": summary.reasons,
         "unfinished": summary.unfinished,

@@ -9,7 +9,8 @@ from rescheduler.simulation.dips import Cause
 from rescheduler.simulation.summaries import Course, Summary
 
 _LEGEND: Final = (
-    ("MOVED, FAILED", "pods that were moved; moves that did not come about and were taken back"),
+    ("MOVED", "pods that were moved"),
+    ("PUT-OFF, FAILED", "moves that were not begun, and were planned anew; that were taken back"),
     ("DIPS", "workloads that a move left with fewer Ready pods than they should have"),
     ("OTHERS", "the same by all else: roll-outs, scalings, drains, failures, restarts asked for"),
     ("SHORT", "by how many pod-minutes in all"),
@@ -36,7 +37,17 @@ def as_text(
 
 def _table(summaries: Sequence[Summary], page: Page) -> list[str]:
     with_cost = any(each.cost is not None for each in summaries)
-    head = ["CONTENDER", "MOVED", "FAILED", "DIPS", "OTHERS", "SHORT", "CPU-DEV", "MEM-DEV"]
+    head = [
+        "CONTENDER",
+        "MOVED",
+        "PUT-OFF",
+        "FAILED",
+        "DIPS",
+        "OTHERS",
+        "SHORT",
+        "CPU-DEV",
+        "MEM-DEV",
+    ]
     head += ["CPU-GAP", "HOT", "PENDING", "NODES"] + (["COST"] if with_cost else [])
     rows = [head, *(_row(each, with_cost=with_cost) for each in summaries)]
     return page.table(rows, numbers=range(1, len(head)))
@@ -48,6 +59,7 @@ def _row(summary: Summary, *, with_cost: bool) -> list[str]:
     cells = [
         summary.name,
         str(summary.moved),
+        str(summary.put_off),
         str(summary.failed),
         str(summary.dips[Cause.MOVE]),
         str(others),

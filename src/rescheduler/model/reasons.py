@@ -3,9 +3,12 @@
 Migrating has more of them, and chooses between them.
 """
 
+NOT_NOW = "NotNow"
+"""Put off: nothing was begun, for something was not as it had been planned."""
+
 GAVE_WAY = frozenset(
     {
-        "NotNow",
+        NOT_NOW,
         "NotMovable",
         "Cancelled",
         "CopyLost",

@@ -16,7 +16,7 @@ import numpy.typing as npt
 from rescheduler.embedded.store import Change, Key, Store, key_of
 from rescheduler.embedded.usage import InUse, Loads, Moment
 from rescheduler.kube import Object
-from rescheduler.model import names, quantities
+from rescheduler.model import names, quantities, reasons
 from rescheduler.model.objects import annotations, controller, is_active
 from rescheduler.simulation.dips import Cause, Dip, Dips
 from rescheduler.wire import POD_MIGRATIONS, PODS
@@ -65,6 +65,8 @@ class Figures:
     looks: tuple[Look, ...]
     """One every `LOOK_SECONDS`, the first at the beginning."""
     moved: int
+    put_off: int
+    """Nothing was begun, for something was not as planned: most were planned anew."""
     failed: int
     reasons: dict[str, int]
     """Of those that failed."""
@@ -149,6 +151,7 @@ class Measuring:
         return Figures(
             looks=tuple(self._looks),
             moved=sum(moves.moved.values()),
+            put_off=moves.put_off,
             failed=sum(moves.failed.values()),
             reasons=dict(sorted(moves.failed.items())),
             unfinished=len(moves.under_way),
@@ -225,6 +228,7 @@ class _Moves:
     def __init__(self, store: Store) -> None:
         self.moved: dict[str, int] = {}
         """By strategy."""
+        self.put_off = 0
         self.failed: dict[str, int] = {}
         """By reason."""
         self.under_way: dict[Key, None] = {}
@@ -246,8 +250,11 @@ class _Moves:
         if phase == "Completed":
             strategy = change.object["spec"].get("strategy") or ""
             self.moved[strategy] = self.moved.get(strategy, 0) + 1
+            return
+        reason = status.get("reason") or ""
+        if reason == reasons.NOT_NOW:
+            self.put_off += 1
         else:
-            reason = status.get("reason") or ""
             self.failed[reason] = self.failed.get(reason, 0) + 1
 
 

@@ -10,7 +10,7 @@ from typing import Final
 from rescheduler.embedded.store import Change, Key, Store, key_of
 from rescheduler.embedded.usage import InUse, Loads
 from rescheduler.kube import Object
-from rescheduler.model import conditions, names, resources
+from rescheduler.model import conditions, names, reasons, resources
 from rescheduler.model.objects import controller, is_active, is_terminating, labels
 from rescheduler.simulation.scenes import (
     MoveLook,
@@ -31,7 +31,6 @@ _LOOKS: Final = {
 }
 _MEASURED: Final = (resources.CPU, resources.MEMORY)
 _ENDED: Final = (MoveLook.MOVED, MoveLook.PUT_OFF, MoveLook.FAILED)
-_NOT_NOW: Final = "NotNow"
 
 Heard = Callable[[MoveScene], None]
 
@@ -300,7 +299,7 @@ def _scene_of(record: Object) -> MoveScene:
 def _updated(scene: MoveScene, record: Object) -> MoveScene:
     status = record.get("status") or {}
     look = _LOOKS.get(status.get("phase") or "", MoveLook.WAITING)
-    if look is MoveLook.FAILED and status.get("reason") == _NOT_NOW:
+    if look is MoveLook.FAILED and status.get("reason") == reasons.NOT_NOW:
         look = MoveLook.PUT_OFF
     told = (status.get("reason"), status.get("message"))
     return replace(

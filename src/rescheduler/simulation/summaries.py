@@ -29,6 +29,7 @@ class Course:
 class Summary:
     name: str
     moved: int
+    put_off: int
     failed: int
     reasons: dict[str, int]
     unfinished: int
@@ -69,6 +70,7 @@ def summarised(outcome: Outcome) -> Summary:
     return Summary(
         name=outcome.contender,
         moved=figures.moved,
+        put_off=figures.put_off,
         failed=figures.failed,
         reasons=figures.reasons,
         unfinished=figures.unfinished,

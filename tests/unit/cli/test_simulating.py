@@ -32,7 +32,7 @@ def test_a_table_and_a_picture_and_a_chart(rescheduler: Command, tmp_path: Path)
     assert (ended.code, ended.err) == (0, f"{chart} written\n")
     lines = ended.out.splitlines()
     assert lines[0].startswith("4 nodes, 40 pods, scenario day for 0.3 h with ")
-    assert lines[2].split()[:4] == ["CONTENDER", "MOVED", "FAILED", "DIPS"]
+    assert lines[2].split()[:4] == ["CONTENDER", "MOVED", "PUT-OFF", "FAILED"]
     assert [line.split()[0] for line in lines[3:5]] == ["none", "LoadBalancing"]
     assert "\x1b" not in ended.out
     xml.dom.minidom.parseString(chart.read_text())  # noqa: S318 - our own
@@ -198,6 +198,7 @@ def summary(name: str, *deviation: float) -> Summary:
     return Summary(
         name=name,
         moved=3,
+        put_off=2,
         failed=1,
         reasons={"NotReady": 1},
         unfinished=0,
@@ -238,7 +239,7 @@ def test_colours_are_for_terminals_that_want_them() -> None:
 def test_a_row_has_all_figures_and_notes_stand_below() -> None:
     said = as_text([summary("x", 2, 4)], Page(), about="about", notes=["mind"], colours=False)
     row = said.splitlines()[3].split()
-    assert row == ["x", "3", "1", "0", "3", "2", "3.0", "0.0", "3.0", "7", "1", "4.0"]
+    assert row == ["x", "3", "2", "1", "0", "3", "2", "3.0", "0.0", "3.0", "7", "1", "4.0"]
     assert said.endswith("Note: mind\n")
 
 
