@@ -42,4 +42,9 @@ UNKNOWABLE: Final = Difference(
     "It is if its controller looks while there is no pod at all, as happens for a moment when "
     "the only pod of a DaemonSet is replaced. On both clusters that is a matter of luck.",
 )
-ALL: Final = (PLACES, NAMES, SHARED, ROLLOUTS, OWNERS, UNKNOWABLE)
+PROGRESS: Final = Difference(
+    "whether a rollout that is stuck was last seen when its ReplicaSet was made, found or filled",
+    "kube-controller-manager notices progress by comparing with its cache, and misses it when that "
+    "is behind; then the reason stays what it was. That a rollout is under way is compared.",
+)
+ALL: Final = (PLACES, NAMES, SHARED, ROLLOUTS, OWNERS, UNKNOWABLE, PROGRESS)

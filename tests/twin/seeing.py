@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from testbed.api import Object
 from testbed.scenarios import OWNER, Scene
-from tests.twin.deliberate import SHARED
+from tests.twin.deliberate import PROGRESS, SHARED
 
 KINDS: Final = (
     "Deployment",
@@ -25,6 +25,7 @@ KINDS: Final = (
 )
 COST: Final = "controller.kubernetes.io/pod-deletion-cost"
 HOSTNAME: Final = "kubernetes.io/hostname"
+_UNDER_WAY: Final = frozenset({"NewReplicaSetCreated", "FoundNewReplicaSet", "ReplicaSetUpdated"})
 _REVISION: Final = "deployment.kubernetes.io/revision"
 _RS_ANNOTATIONS: Final = (
     _REVISION,
@@ -177,9 +178,13 @@ def _is_observed(each: Object) -> bool:
 
 def _conditions(status: Object) -> list[str]:
     return sorted(
-        f"{each['type']}={each['status']}({each.get('reason', '')})"
+        f"{each['type']}={each['status']}({_alike(each.get('reason', ''))})"
         for each in status.get("conditions") or ()
     )
+
+
+def _alike(reason: str) -> str:
+    return PROGRESS.what if reason in _UNDER_WAY else reason
 
 
 # ---------------------------------------------------------------------- pods
