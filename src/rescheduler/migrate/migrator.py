@@ -5,7 +5,6 @@ also those that another leader left in the middle.
 """
 
 import asyncio
-import hashlib
 import random
 from collections import Counter
 from collections.abc import AsyncIterator, Callable, Sequence
@@ -16,10 +15,9 @@ from typing import Final
 import structlog
 
 from rescheduler.clock import Clock
-from rescheduler.config import ALLOWED, WHEN_ASKED, Configuration
+from rescheduler.config import Configuration
 from rescheduler.kube import KubeApi, errors
-from rescheduler.migrate import retention, retrying
-from rescheduler.migrate.admission import Workload, admitted, group_of
+from rescheduler.migrate.admission import admitted, group_of
 from rescheduler.migrate.context import Context
 from rescheduler.migrate.deciding import records
 from rescheduler.migrate.deciding.facts import Intent
@@ -27,16 +25,15 @@ from rescheduler.migrate.deciding.outcomes import Outcome, Reason
 from rescheduler.migrate.deciding.stages import Phase, Stage
 from rescheduler.migrate.governing import Breaker, Concurrency
 from rescheduler.migrate.namespaces import Namespaces
+from rescheduler.migrate.owning import Owning
+from rescheduler.migrate.requesting import Requests
 from rescheduler.migrate.store import Key, Store, key_of
 from rescheduler.migrate.tickets import Ticket, Tickets
+from rescheduler.migrate.upkeep import Upkeep
 from rescheduler.migrate.worker import Worker
-from rescheduler.model import objects
 from rescheduler.model.moves import Move
 from rescheduler.model.objects import Object
-from rescheduler.wire import POD_MIGRATIONS, PODS, REPLICA_SETS, STATEFUL_SETS, Resource
 
-_TIDY_SECONDS: Final = 60.0
-_TRY_AGAIN_SECONDS: Final = 2.0
 _INCOMPLETE_SECONDS: Final = 30.0
 """After which no further members of a group are waited for."""
 _WAITING_SECONDS: Final = 1.0
@@ -54,7 +51,6 @@ _NEARLY_DONE: Final = (
     Stage.CLEAN_UP,
     Stage.TAKE_BACK,
 )
-_SIZED: Final = {"ReplicaSet": REPLICA_SETS, "StatefulSet": STATEFUL_SETS}
 
 
 @dataclass(slots=True)
@@ -117,11 +113,26 @@ class Migrator:
         self._resting: dict[Key, float] = {}
         """Until when, by our clock, after an error."""
         self._errors: Counter[Key] = Counter()
-        self._workloads: dict[str, Workload | None] = {}
+        self._owning = Owning(kube, self._settings.workers)
         self._tickets = Tickets(self._store, self._running)
+        self._requests = Requests(
+            kube,
+            clock,
+            configuration,
+            store=self._store,
+            tickets=self._tickets,
+            trouble=self._context.trouble,
+        )
+        self._upkeep = Upkeep(
+            kube,
+            clock,
+            configuration,
+            store=self._store,
+            requests=self._requests,
+            jitter=jitter,
+        )
         self._groups: dict[str, float] = {}
         """Since when, by our clock, members of a group wait."""
-        self._few_at_once = asyncio.Semaphore(self._settings.workers)
         self._is_stopping = False
         self._figures = Figures()
         self._log = structlog.get_logger()
@@ -146,65 +157,7 @@ class Migrator:
         """One ticket per move, in their order. A pod that is being moved already is not moved
         twice: its ticket is for the migration under way.
         """
-        sizes = Counter(move.group for move in moves)
-        ids = {group: self._group_id(group, moves) for group in sizes if group}
-        return list(
-            await asyncio.gather(
-                *(self._ask(move, ids.get(move.group, ""), sizes[move.group]) for move in moves)
-            )
-        )
-
-    def _group_id(self, group: str, moves: Sequence[Move]) -> str:
-        """The same for a repeated request, another one for each further attempt."""
-        members = sorted(
-            f"{move.uid}/{self._attempt(move.uid)}" for move in moves if move.group == group
-        )
-        return hashlib.sha256("/".join([group, *members]).encode()).hexdigest()[:16]
-
-    def _attempt(self, uid: str) -> int:
-        """The one under way, or the next."""
-        known = self._store.of_pod(uid)
-        if not known:
-            return 1
-        return records.attempt_of(known[-1]) + (not records.is_unfinished(known[-1]))
-
-    async def _ask(self, move: Move, group: str, size: int) -> Ticket:
-        known = self._store.of_pod(move.uid)
-        if known and records.is_unfinished(known[-1]):
-            return self._tickets.issue(move, known[-1])
-        attempt = self._attempt(move.uid)
-        interruptions = self._configuration.pods.interruptions
-        body = records.build(
-            move,
-            self._settings,
-            attempt=attempt,
-            may_interrupt=interruptions == ALLOWED or (interruptions == WHEN_ASKED and move.asked),
-            group=group,
-            group_size=size if group else 0,
-        )
-        try:
-            record = await self._create(body)
-        except errors.NotLeading:
-            raise
-        except errors.KubeError as problem:
-            return self._tickets.refuse(move, body["metadata"]["name"], str(problem))
-        self._store.learn(record)
-        return self._tickets.issue(move, record)
-
-    async def _create(self, body: Object) -> Object:
-        name, namespace = body["metadata"]["name"], body["metadata"]["namespace"]
-        for pause in (0.2, 1.0, 3.0, None):
-            try:
-                return await self._kube.create(POD_MIGRATIONS, namespace, dict(body))
-            except errors.AlreadyExists:
-                # Ours, whose answer was lost, or of somebody who wants the same.
-                return await self._kube.get(POD_MIGRATIONS, namespace, name)
-            except (errors.Unavailable, errors.Throttled) as problem:
-                if pause is None:
-                    raise
-                self._context.trouble()
-                await self._clock.sleep(problem.retry_after_seconds or pause)
-        raise AssertionError("unreachable")
+        return await self._requests.submit(moves)
 
     async def idle(self) -> None:
         """Until nothing is unfinished, or what is left needs an operator."""
@@ -231,8 +184,9 @@ class Migrator:
     async def run(self) -> None:
         tasks = [asyncio.create_task(self._store.run(), name="follow records")]
         if self._carry_out:
-            tasks.append(asyncio.create_task(self._tidy_up(), name="tidy records up"))
-            tasks.append(asyncio.create_task(self._try_again(), name="try failed ones again"))
+            again = self._upkeep.try_again(lambda: self._is_stopping)
+            tasks.append(asyncio.create_task(self._upkeep.tidy_up(), name="tidy records up"))
+            tasks.append(asyncio.create_task(again, name="try failed ones again"))
         for task in tasks:
             task.add_done_callback(lambda _: self._news.set())
         try:
@@ -283,7 +237,7 @@ class Migrator:
         has_begun = any(records.phase_of(each) is Phase.IN_PROGRESS for each in waiting)
         if not waiting or (self._room(now) <= 0 and not has_begun):
             return
-        await asyncio.gather(*(self._learn_workload(each) for each in waiting))
+        await self._owning.learn(waiting)
         if self._is_stopping:
             return
         # What rests is in the middle, and takes its room all the same.
@@ -293,7 +247,7 @@ class Migrator:
             [*(worker.record for worker in self._workers.values()), *resting],
             room=self._room(now),
             limits=self._configuration.in_flight,
-            workloads=self._workloads,
+            workloads=self._owning.workloads,
             overdue=self._overdue(waiting, now),
         ):
             self._start(record)
@@ -301,7 +255,7 @@ class Migrator:
     def _is_known(self, record: Object) -> bool:
         """Whose pod it is; what has begun goes on in any case."""
         is_begun = records.phase_of(record) is Phase.IN_PROGRESS
-        return is_begun or record["spec"]["pod"]["uid"] in self._workloads
+        return is_begun or record["spec"]["pod"]["uid"] in self._owning.workloads
 
     def _overdue(self, waiting: Sequence[Object], now: float) -> set[str]:
         """Groups whose members have waited for so long that nobody will ask for the rest."""
@@ -313,44 +267,13 @@ class Migrator:
         keys = {key_of(each) for each in unfinished} | self._running.keys()
         uids = {each["spec"]["pod"]["uid"] for each in unfinished}
         self._errors = Counter({key: n for key, n in self._errors.items() if key in keys})
-        self._workloads = {uid: each for uid, each in self._workloads.items() if uid in uids}
+        self._owning.forget_all_but(uids)
 
     def _room(self, now: float) -> int:
         if self._breaker.pause_left(now):
             return 0
         allowed = 1 if self._breaker.is_on_trial else self._concurrency.allowed
         return allowed - len(self._running)
-
-    async def _learn_workload(self, record: Object) -> None:
-        """Who controls the pod, and how large that is: so that few of one are moved at once."""
-        uid, namespace = record["spec"]["pod"]["uid"], record["metadata"]["namespace"]
-        if uid in self._workloads:
-            return
-        try:
-            async with self._few_at_once:
-                pod = await self._kube.get(PODS, namespace, record["spec"]["pod"]["name"])
-                owner = objects.controller(pod)
-                size = 1
-                if owner and (resource := _SIZED.get(owner["kind"])):
-                    size = await self._size(resource, namespace, owner["name"])
-        except errors.NotFound:
-            self._workloads[uid] = None  # the migration itself will say so
-            return
-        except errors.KubeError:
-            return  # asked again with the next news
-        if owner is None or pod["metadata"]["uid"] != uid:
-            self._workloads[uid] = None
-            return
-        self._workloads[uid] = Workload(
-            uid=owner["uid"], size=size, is_restarted=owner["kind"] != "ReplicaSet"
-        )
-
-    async def _size(self, resource: Resource, namespace: str, name: str) -> int:
-        try:
-            found = await self._kube.get(resource, namespace, name)
-        except errors.NotFound:
-            return 1
-        return int((found.get("spec") or {}).get("replicas", 1))
 
     def _start(self, record: Object) -> None:
         key = key_of(record)
@@ -435,49 +358,6 @@ class Migrator:
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
-
-    # ------------------------------------------------------------------ tidying up
-
-    async def _tidy_up(self) -> None:
-        await self._store.synced()
-        while True:
-            for record in retention.outdated(
-                self._store.all(), self._settings.retention, self._clock.now()
-            ):
-                if self._configuration.scope.covers(record["metadata"]["namespace"]):
-                    await self._delete(record)
-            await self._clock.sleep(_TIDY_SECONDS)
-
-    async def _try_again(self) -> None:
-        await self._store.synced()
-        while True:
-            # Hardly ever one: this is looked at often, and has to cost little.
-            in_vain = any(map(retrying.is_asked_in_vain, self._store.failed()))
-            found = [
-                each
-                for each in (self._store.all() if in_vain else ())
-                if self._configuration.scope.covers(each["metadata"]["namespace"])
-            ]
-            for record in retrying.due(found, self._settings.retry, self._clock.now()):
-                if self._is_stopping:
-                    return
-                with suppress(errors.KubeError):  # tried again below
-                    self._store.learn(await self._create(records.again(record)))
-            jitter = self._context.jitter.uniform(1.0, 1.5)
-            await self._clock.sleep(_TRY_AGAIN_SECONDS * jitter)
-
-    async def _delete(self, record: Object) -> None:
-        metadata = record["metadata"]
-        try:
-            await self._kube.delete(
-                POD_MIGRATIONS,
-                metadata["namespace"],
-                metadata["name"],
-                uid=metadata["uid"],
-                resource_version=metadata["resourceVersion"],
-            )
-        except errors.KubeError as problem:
-            self._log.debug("keeps a record", migration=metadata["name"], problem=str(problem))
 
 
 @asynccontextmanager
