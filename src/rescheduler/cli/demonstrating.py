@@ -40,7 +40,7 @@ EXAMPLES: Final = """Examples:
 
 _OK, _FAILED, _INTERRUPTED = 0, 1, 130
 _NODES: Final = 30
-_FEWEST_NODES, _MOST_NODES = 6, 200
+_MOST_NODES: Final = 200
 _MOST_SPEED: Final = 1000.0
 _LAST_LINES: Final = 10
 _PROBLEM: Final = re.compile(r"\[(warning|error|critical) *\]")
@@ -56,9 +56,12 @@ class _Asked:
 
     def check(self) -> None:
         """Raises WrongFlags."""
+        # Not before somebody wants it: it takes a while to load.
+        from rescheduler.simulation.demo_cluster import FEWEST_NODES
+
         wrong = []
-        if not _FEWEST_NODES <= self.nodes <= _MOST_NODES:
-            wrong.append(f"--nodes: {self.nodes} is not from {_FEWEST_NODES} to {_MOST_NODES}")
+        if not FEWEST_NODES <= self.nodes <= _MOST_NODES:
+            wrong.append(f"--nodes: {self.nodes} is not from {FEWEST_NODES} to {_MOST_NODES}")
         if self.seed < 0:
             wrong.append(f"--seed: {self.seed} is below 0; any other number is another cluster")
         if self.speed is not None and not 0 <= self.speed <= _MOST_SPEED:

@@ -18,7 +18,7 @@ from rescheduler.embedded.calls import Around, Call
 from rescheduler.embedded.lines import Copies, Line, own
 from rescheduler.embedded.store import key_of
 from rescheduler.embedded.streams import Fields, Stream
-from rescheduler.kube import Event, Listing, Object
+from rescheduler.kube import Event, Listing, Object, bodies
 from rescheduler.kube.following import in_order
 from rescheduler.kube.patience import patiently
 from rescheduler.model import objects, selectors
@@ -280,9 +280,7 @@ class Door:
         uid: str,
         resource_version: str = "",
     ) -> None:
-        version = {"resourceVersion": resource_version} if resource_version else {}
-        exactly = {"uid": uid, **version}
-        options = {"apiVersion": "v1", "kind": "DeleteOptions", "preconditions": exactly}
+        options = bodies.delete_options(uid=uid, resource_version=resource_version)
         call = self._line.call("delete", resource, namespace=namespace, name=name, body=options)
         await self._write(
             call,
@@ -299,15 +297,9 @@ class Door:
     async def evict(
         self, namespace: str, pod: str, *, uid: str, grace_seconds: int, dry_run: bool = False
     ) -> None:
-        options: Object = {"preconditions": {"uid": uid}, "gracePeriodSeconds": grace_seconds}
-        if dry_run:
-            options["dryRun"] = ["All"]
-        body = {
-            "apiVersion": "policy/v1",
-            "kind": "Eviction",
-            "metadata": {"name": pod, "namespace": namespace},
-            "deleteOptions": options,
-        }
+        body = bodies.eviction(
+            namespace, pod, uid=uid, grace_seconds=grace_seconds, dry_run=dry_run
+        )
         call = self._line.call(
             "create",
             PODS,

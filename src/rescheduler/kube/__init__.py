@@ -5,9 +5,9 @@ the fields that we read (`wire`), and errors named by what they mean for the cal
 does not belong here: any opinion about pods.
 """
 
-from rescheduler.kube import errors
+from rescheduler.kube import bodies, errors
 from rescheduler.kube.api import Event, KubeApi, Listing, Object
 from rescheduler.kube.client import connect
 from rescheduler.kube.following import Manner
 
-__all__ = ["Event", "KubeApi", "Listing", "Manner", "Object", "connect", "errors"]
+__all__ = ["Event", "KubeApi", "Listing", "Manner", "Object", "bodies", "connect", "errors"]

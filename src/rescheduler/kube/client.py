@@ -8,7 +8,7 @@ from typing import Any
 import aiohttp
 
 from rescheduler import __version__
-from rescheduler.kube import errors
+from rescheduler.kube import bodies, errors
 from rescheduler.kube.api import Event, KubeApi, Listing, Object
 from rescheduler.kube.authentication import log_in
 from rescheduler.kube.connector import Connector
@@ -145,23 +145,15 @@ class Client:
         uid: str,
         resource_version: str = "",
     ) -> None:
-        version = {"resourceVersion": resource_version} if resource_version else {}
-        exactly = {"uid": uid, **version}
-        options = {"apiVersion": "v1", "kind": "DeleteOptions", "preconditions": exactly}
+        options = bodies.delete_options(uid=uid, resource_version=resource_version)
         await self._send("DELETE", resource.path(namespace, name), options)
 
     async def evict(
         self, namespace: str, pod: str, *, uid: str, grace_seconds: int, dry_run: bool = False
     ) -> None:
-        options: Object = {"preconditions": {"uid": uid}, "gracePeriodSeconds": grace_seconds}
-        if dry_run:
-            options["dryRun"] = ["All"]
-        eviction = {
-            "apiVersion": "policy/v1",
-            "kind": "Eviction",
-            "metadata": {"name": pod, "namespace": namespace},
-            "deleteOptions": options,
-        }
+        eviction = bodies.eviction(
+            namespace, pod, uid=uid, grace_seconds=grace_seconds, dry_run=dry_run
+        )
         path = f"/api/v1/namespaces/{namespace}/pods/{pod}/eviction"
         await self._send("POST", path, eviction)
 

@@ -136,9 +136,6 @@ class Dips:
         for state in self._states.values():
             self._count(state)
 
-    def by(self, *causes: Cause) -> list[Dip]:
-        return [each for each in self.all if each.cause in causes]
-
     # ------------------------------------------------------------------ hearing
 
     def _hear_of_workload(self, change: Change) -> None:

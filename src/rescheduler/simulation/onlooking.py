@@ -89,11 +89,7 @@ class Onlooker:
         for resource, listener in listeners.items():
             for item in store.all(resource):
                 listener(Change(store.version, "ADDED", resource, item, None))
-        self._ends = [store.listen(resource, each) for resource, each in listeners.items()]
-
-    def end(self) -> None:
-        for end in self._ends:
-            end()
+            store.listen(resource, listener)
 
     # ------------------------------------------------------------------ waiting
 

@@ -83,7 +83,7 @@ def test_a_move_whose_old_pod_goes_first_is_a_dip_by_us(scene: Scene) -> None:
     scene.store.put(PODS, scene.pod("a", leaving=True))
     scene.pass_(30)
     scene.store.put(PODS, scene.pod("copy"))
-    [dip] = scene.dips.by(Cause.MOVE)
+    [dip] = (each for each in scene.dips.all if each.cause is Cause.MOVE)
     assert (dip.workload, dip.short, dip.wanted) == (("Deployment", "shop", "web"), 1, 2)
     assert dip.pod_seconds == 30
     assert dip.ended == scene.now
@@ -126,7 +126,7 @@ def test_more_replicas_are_short_until_they_are_there_and_by_nobodys_move(scene:
     scene.store.put(DEPLOYMENTS, scene.deployment(3))
     scene.pass_(7)
     scene.store.put(PODS, scene.pod("c"))
-    [dip] = scene.dips.by(Cause.OTHER)
+    [dip] = (each for each in scene.dips.all if each.cause is Cause.OTHER)
     assert dip.pod_seconds == 7
 
 

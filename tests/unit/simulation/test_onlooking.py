@@ -137,6 +137,5 @@ def test_what_stood_there_before_is_seen_too() -> None:
     late = Onlooker(ground.store, Flat(), lambda: START)
     assert late.scene().pods == 1
     assert late.has_come_up(1)
-    late.end()
     ground.store.remove(PODS, "shop", "one")
-    assert late.scene().pods == 1
+    assert late.scene().pods == 0
