@@ -15,6 +15,7 @@ from rescheduler.config.suggestions import nearest
 from rescheduler.errors import ReschedulerError
 
 if TYPE_CHECKING:
+    from rescheduler.model.snapshot import Snapshot
     from rescheduler.observe.files import Loaded
 
 
@@ -91,16 +92,7 @@ class Answer:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What is missing in the cluster as we see it, beside what a plan says of that itself."""
-        snapshot = self.loaded.snapshot
-        unseen = [
-            f"not seen: {gap.source}: {gap.reason}" for gap in snapshot.gaps if not gap.left_out
-        ]
-        unreadable = [f"cannot be read, and left out: {each}" for each in snapshot.unreadable]
-        more = len(unreadable) - _MOST_TOLD
-        if more > 0:
-            unreadable[_MOST_TOLD:] = [f"{more} more cannot be read"]
-        return (*unseen, *unreadable)
+        return missing(self.loaded.snapshot)
 
     @property
     def about(self) -> str:
@@ -108,3 +100,13 @@ class Answer:
         snapshot, taken_at = self.loaded.snapshot, self.loaded.taken_at
         when = f" as of {taken_at}" if taken_at else ""
         return f"{counted(len(snapshot.nodes), 'node')}, {counted(len(snapshot.rows), 'pod')}{when}"
+
+
+def missing(snapshot: "Snapshot") -> tuple[str, ...]:
+    """In the cluster as we see it, beside what a plan says of that itself."""
+    unseen = [f"not seen: {gap.source}: {gap.reason}" for gap in snapshot.gaps if not gap.left_out]
+    unreadable = [f"cannot be read, and left out: {each}" for each in snapshot.unreadable]
+    more = len(unreadable) - _MOST_TOLD
+    if more > 0:
+        unreadable[_MOST_TOLD:] = [f"{more} more cannot be read"]
+    return (*unseen, *unreadable)

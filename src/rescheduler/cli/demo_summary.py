@@ -12,7 +12,8 @@ _LABELS: Final = 11
 _MOST_TOLD: Final = 5
 
 
-def as_text(ending: Ending, real_seconds: float, seed: int, page: Page) -> str:
+def as_text(ending: Ending, real_seconds: float, again: str, page: Page) -> str:
+    """`again`: the command that shows the same once more."""
     lines = page.wrapped(_headline(ending))
     for label, told in (
         ("moved", [_moved(ending)]),
@@ -22,7 +23,7 @@ def as_text(ending: Ending, real_seconds: float, seed: int, page: Page) -> str:
         ("imbalance", _imbalance(ending, page)),
         ("cpu used", _pictures(ending, page)),
         ("took", [_took(ending, real_seconds)]),
-        ("again", [f"rescheduler demo --seed {seed}"]),
+        ("again", [again]),
     ):
         lines += page.labelled(label, told, _LABELS)
     return "\n".join(lines) + "\n"

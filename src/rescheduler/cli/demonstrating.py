@@ -54,6 +54,12 @@ class _Asked:
     """None: for people on a terminal, and else as fast as possible."""
     keep: bool
 
+    @property
+    def again(self) -> str:
+        """The command that shows the same cluster once more."""
+        nodes = f" --nodes {self.nodes}" if self.nodes != _NODES else ""
+        return f"rescheduler demo{nodes} --seed {self.seed}"
+
     def check(self) -> None:
         """Raises WrongFlags."""
         # Not before somebody wants it: it takes a while to load.
@@ -122,7 +128,7 @@ def _demonstrate(asked: _Asked, log: "_Log") -> int:
         ending = virtual_time.run(_play(asked))
     except asyncio.CancelledError:
         return _INTERRUPTED  # told twice to stop
-    said = demo_summary.as_text(ending, time.monotonic() - begun, asked.seed, page())
+    said = demo_summary.as_text(ending, time.monotonic() - begun, asked.again, page())
     say(said)
     if not ending.is_well:
         tell(["what the product warned of last (--log FILE keeps all that it logs):", *log.last])
@@ -165,13 +171,25 @@ class _Log(io.StringIO):
     def __init__(self, file: TextIO | None) -> None:
         super().__init__()
         self.last: deque[str] = deque(maxlen=_LAST_LINES)
+        self.failure: OSError | None = None
+        """Of the file: whoever logs has other things to do, and goes on."""
         self._file = file
 
     def write(self, text: str) -> int:
         self.last.extend(line for line in text.splitlines() if _PROBLEM.search(line))
-        if self._file is not None:
-            self._file.write(text)
+        if self._file is not None and self.failure is None:
+            try:
+                self._file.write(text)
+            except OSError as problem:
+                self.failure = problem
         return len(text)
+
+    def end(self) -> None:
+        if self._file is not None:
+            try:
+                self._file.close()
+            except OSError as problem:
+                self.failure = self.failure or problem
 
 
 @contextmanager
@@ -180,13 +198,16 @@ def _log_file(path: Path | None) -> Iterator[_Log]:
     try:
         file = path.open("w", encoding="utf-8") if path is not None else None
     except OSError as problem:
-        raise ReschedulerError(
-            f"--log: {path} cannot be written: {problem.strerror or problem}"
-        ) from None
+        raise _unwritable(path, problem) from None
     lines = _Log(file)
     logs.set_up(to=lines)
     try:
         yield lines
     finally:
-        if file is not None:
-            file.close()
+        lines.end()
+        if lines.failure is not None:
+            raise _unwritable(path, lines.failure) from None
+
+
+def _unwritable(path: Path | None, problem: OSError) -> ReschedulerError:
+    return ReschedulerError(f"--log: {path} cannot be written: {problem.strerror or problem}")

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 import typer
 
 from rescheduler import config
-from rescheduler.cli.asking import WrongFlags
+from rescheduler.cli.asking import WrongFlags, missing
 from rescheduler.cli.layout import counted
 from rescheduler.cli.options import Files, Form
 from rescheduler.cli.output import page, say, tell
@@ -234,7 +234,10 @@ class _Asked:
 
         try:
             if self.files:
-                return from_files.describe(clusters.load(self.files, "", None))
+                loaded = clusters.load(self.files, "", None)
+                described = from_files.describe(loaded)
+                left_out = (*loaded.notes, *missing(loaded.snapshot))
+                return replace(described, notes=(*left_out, *described.notes))
             return generating.generate(nodes=self.nodes, pods=self.pods, seed=self.seed)
         except ReschedulerError as problem:
             others.append(problem)

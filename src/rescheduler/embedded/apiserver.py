@@ -118,9 +118,9 @@ class ApiServer:
     ) -> Object:
         kind = self.kind_of(resource)
         item = _given(body)
+        validating.check_shape(kind, item)
         self._name(kind, namespace, item)
         admitting.check_namespace(self.store, kind, item)
-        validating.check_amounts(kind, item)
         self._begin(kind, item)
         if resource == wire.PODS:
             item = self._admitted(item)
@@ -198,19 +198,17 @@ class ApiServer:
         subresource: str = "",
         dry_run: bool = False,
     ) -> Object:
-        metadata = body["metadata"]
+        after = _given(body)
+        validating.check_shape(self.kind_of(resource), after)
+        metadata = after.get("metadata") or {}
+        if not metadata.get("name"):
+            raise refusals.bad_request("name must be provided")
         before = self.get(resource, metadata.get("namespace"), metadata["name"])
         if (uid := metadata.get("uid")) and uid != before["metadata"]["uid"]:
             raise refusals.another_uid(resource, metadata["name"], uid, before["metadata"]["uid"])
         validating.check_names_version(resource, metadata)
         _check_version(resource, before, metadata)
-        after = _given(body)
-        if subresource == scaling.SUBRESOURCE:
-            after = scaling.rescaled(resource, before, after)
-            return scaling.scale_of(
-                resource, self._change(resource, before, after, "", dry_run=dry_run)
-            )
-        return self._change(resource, before, after, subresource, dry_run=dry_run)
+        return self._written(resource, before, after, subresource, dry_run=dry_run)
 
     def patch(  # noqa: PLR0913 - as many as a request has parts
         self,
@@ -224,17 +222,23 @@ class ApiServer:
         dry_run: bool = False,
     ) -> Object:
         before = self.get(resource, namespace, name)
-        _check_is_meant(resource, before, change.get("metadata") or {})
+        wanted = change.get("metadata")
+        _check_is_meant(resource, before, wanted if isinstance(wanted, Mapping) else {})
         merge = patching.strategically_merged if strategic else patching.merged
-        change = _copied(change)
-        if subresource == scaling.SUBRESOURCE:
-            scale = merge(scaling.scale_of(resource, before), change)
-            after = scaling.rescaled(resource, before, scale)
-            return scaling.scale_of(
-                resource, self._change(resource, before, after, "", dry_run=dry_run)
-            )
-        after = merge(before, change)
-        return self._change(resource, before, after, subresource, dry_run=dry_run)
+        is_of_scale = subresource == scaling.SUBRESOURCE
+        known = scaling.scale_of(resource, before) if is_of_scale else before
+        after = merge(known, _copied(change))
+        validating.check_shape(self.kind_of(resource), after)
+        return self._written(resource, before, after, subresource, dry_run=dry_run)
+
+    def _written(
+        self, resource: Resource, before: Object, after: Object, subresource: str, *, dry_run: bool
+    ) -> Object:
+        if subresource != scaling.SUBRESOURCE:
+            return self._change(resource, before, after, subresource, dry_run=dry_run)
+        rescaled = scaling.rescaled(resource, before, after)
+        changed = self._change(resource, before, rescaled, "", dry_run=dry_run)
+        return scaling.scale_of(resource, changed)
 
     def set_status(self, resource: Resource, item: Object, status: Mapping[str, Any]) -> Object:
         metadata = item["metadata"]
@@ -256,7 +260,6 @@ class ApiServer:
         is_of_spec = not subresource and item.get("spec") != before.get("spec")
         if is_of_spec or resource == wire.POD_MIGRATIONS:
             item = _copied(item)
-            validating.check_amounts(kind, item)
             defaulting.complete(resource, item)
             if resource == wire.PODS:
                 admitting.set_tolerations(item["spec"])
@@ -344,13 +347,15 @@ def _that_takes_effect(kind: Kind, before: Object, after: Object, subresource: s
     match subresource:
         case "status":
             item = {key: value for key, value in before.items() if key != "status"}
-            if kind.resource == wire.DEPLOYMENTS and (told := after["metadata"].get("annotations")):
+            if kind.resource == wire.DEPLOYMENTS and (
+                told := (after.get("metadata") or {}).get("annotations")
+            ):
                 # Its controller writes the revision so, which is no other generation.
                 item["metadata"] = {**before["metadata"], "annotations": told}
             return {**item, "status": after["status"]} if "status" in after else item
         case "finalize":
             return {**before, "spec": {**(before.get("spec") or {}), **(after.get("spec") or {})}}
-        case "" | "resize":
+        case "" | "resize" if not subresource or kind.resource == wire.PODS:
             item = {**after, "apiVersion": before["apiVersion"], "kind": before["kind"]}
             item["metadata"] = _metadata(before["metadata"], after.get("metadata") or {})
             if kind.has_status:
@@ -382,7 +387,7 @@ def _given(body: Mapping[str, Any]) -> Object:
     sent = _encode(body)
     read = _decode(sent)
     # Mostly there are none, and nobody has to look for them.
-    return dict(_without_nulls(read) if b":null" in sent else read)
+    return dict(_without_nulls(read) if b"null" in sent else read)
 
 
 def _without_nulls(value: Any) -> Any:  # noqa: ANN401 - any JSON
@@ -390,5 +395,5 @@ def _without_nulls(value: Any) -> Any:  # noqa: ANN401 - any JSON
     if isinstance(value, dict):
         return {key: _without_nulls(each) for key, each in value.items() if each is not None}
     if isinstance(value, list):
-        return [_without_nulls(each) for each in value]
+        return [_without_nulls(each) for each in value if each is not None]
     return value

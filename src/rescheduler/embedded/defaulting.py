@@ -241,6 +241,13 @@ def _network_policy(item: Object) -> None:
         spec["policyTypes"] = ["Ingress"] + (["Egress"] if "egress" in spec else [])
 
 
+def _node(item: Object) -> None:
+    _with_spec(item)
+    for condition in (item.get("status") or {}).get("conditions") or ():
+        # Written even when nobody has given them.
+        _fill(condition, {"type": "", "status": ""})
+
+
 def _with_spec(item: Object) -> None:
     item.setdefault("spec", {})
 
@@ -260,7 +267,7 @@ _BY_RESOURCE: Final[dict[Resource, Callable[[Object], None]]] = {
     wire.PRIORITY_CLASSES: _priority_class,
     wire.HORIZONTAL_POD_AUTOSCALERS: _autoscaler,
     wire.NETWORK_POLICIES: _network_policy,
-    wire.NODES: _with_spec,
+    wire.NODES: _node,
     wire.POD_DISRUPTION_BUDGETS: _with_spec,
     wire.POD_MIGRATIONS: pod_migrations.complete,
 }

@@ -93,11 +93,12 @@ def _of_field(name: str, before: Any, change: Any) -> Any:  # noqa: ANN401 - any
 
 
 def _merge_key(name: str, elements: list[Any]) -> str | None:
+    # The same name may belong to a list of another kind, as `conditions` may in a template.
+    if not all(isinstance(each, Mapping) for each in elements):
+        return None
     if name == "ports":
         return next((key for key in _PORTS_KEYS if any(key in each for each in elements)), None)
-    key = _MERGE_KEYS.get(name)
-    # The same name may belong to a list of another kind, as `conditions` may in a template.
-    return key if key and all(isinstance(each, Mapping) for each in elements) else None
+    return _MERGE_KEYS.get(name)
 
 
 def _merged_by(key: str, known: list[Any], change: list[Any]) -> list[Any]:

@@ -17,7 +17,7 @@ _ABSENT: Final[tuple[Any, ...]] = (None, {}, [], "")
 
 
 def problems_of(before: Object, after: Object, *, is_resize: bool) -> Iterator[FieldProblem]:
-    old, new = before["spec"], after["spec"]
+    old, new = before["spec"], after.get("spec") or {}
     if old == new:
         return
     for kind in ("containers", "initContainers"):

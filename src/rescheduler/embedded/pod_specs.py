@@ -85,8 +85,17 @@ def of_spec(spec: Object, path: str) -> Iterator[FieldProblem]:
     policy = spec.get("restartPolicy")
     if policy not in _RESTART_POLICIES:
         yield refusals.unsupported(f"{path}.restartPolicy", policy, _RESTART_POLICIES)
+    yield from _of_resources(spec.get("resources") or {}, f"{path}.resources")
+    yield from _of_gates(spec.get("readinessGates") or (), f"{path}.readinessGates")
     yield from _of_volumes(spec.get("volumes") or (), f"{path}.volumes")
     yield from pod_placing.problems_of(spec, path)
+
+
+def _of_gates(gates: Sequence[Object], path: str) -> Iterator[FieldProblem]:
+    for place, gate in enumerate(gates):
+        if not gate.get("conditionType"):
+            where = f"{path}[{place}].conditionType"
+            yield refusals.invalid_value(where, "", "name part must be non-empty")
 
 
 def _of_volumes(volumes: Sequence[Object], path: str) -> Iterator[FieldProblem]:

@@ -10,6 +10,7 @@ from rescheduler.embedded import (
     pod_migrations,
     pod_specs,
     refusals,
+    shapes,
     workload_specs,
 )
 from rescheduler.embedded.kinds import Kind
@@ -28,7 +29,6 @@ _SUBDOMAIN_RULE: Final = (
     "'.', and must start and end with an alphanumeric character"
 )
 _NAMED_BY_LABEL: Final = (wire.NAMESPACES, wire.SERVICES, wire.STATEFUL_SETS)
-_QUANTITY: Final = "^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$"
 _SELECTING: Final = (
     wire.DEPLOYMENTS,
     wire.REPLICA_SETS,
@@ -43,6 +43,7 @@ _FIXED_OF_STATEFUL_SET: Final = (
 )
 _FIXED_OF_JOB: Final = ("template", "completions", "completionMode")
 _EFFECTS: Final = ("NoSchedule", "PreferNoSchedule", "NoExecute")
+_PORTS: Final = range(1, 65536)
 _NEVER_BLINDLY: Final = (
     wire.POD_DISRUPTION_BUDGETS,
     wire.POD_MIGRATIONS,
@@ -54,22 +55,13 @@ _NEVER_BLINDLY: Final = (
 """Who replaces one of these must name the version that it has seen."""
 
 
-def check_amounts(kind: Kind, item: Object) -> None:
-    """What is no quantity cannot even be read."""
-    spec = item.get("spec") or {}
-    if kind.resource != wire.PODS:
-        spec = (spec.get("template") or {}).get("spec") or {}
-    for container in (*(spec.get("initContainers") or ()), *(spec.get("containers") or ())):
-        for amounts in (container.get("resources") or {}).values():
-            for amount in amounts.values() if isinstance(amounts, dict) else ():
-                try:
-                    quantities.nanos(amount)
-                except ValueError:
-                    name, version = kind.name, kind.resource.group_version
-                    raise refusals.bad_request(
-                        f'{name} in version "{version}" cannot be handled as a {name}: '
-                        f"quantities must match the regular expression '{_QUANTITY}'"
-                    ) from None
+def check_shape(kind: Kind, item: Object) -> None:
+    """What is of other types cannot even be read."""
+    if problem := shapes.problem_of(kind, item):
+        name, version = kind.name, kind.resource.group_version.rpartition("/")[2]
+        raise refusals.bad_request(
+            f'{name} in version "{version}" cannot be handled as a {name}: {problem}'
+        )
 
 
 def check_new(kind: Kind, item: Object) -> None:
@@ -182,7 +174,9 @@ def _of_kind(resource: Resource, item: Object) -> Iterable[FieldProblem]:
     if resource == wire.POD_DISRUPTION_BUDGETS:
         return workload_specs.of_budget(item)
     if resource == wire.NODES:
-        return _of_taints((item.get("spec") or {}).get("taints") or ())
+        return [*_of_taints(item["spec"].get("taints") or ()), *_of_amounts(item)]
+    if resource == wire.SERVICES:
+        return _of_service(item["spec"])
     if resource == wire.POD_MIGRATIONS:
         return pod_migrations.problems_of(item)
     return ()
@@ -225,6 +219,23 @@ def _of_taints(taints: Iterable[Object]) -> Iterator[FieldProblem]:
             why = "taints must be unique by key and effect pair"
             yield FieldProblem(path, f"Duplicate value: {taint}: {why}")
         seen.append((taint.get("key"), effect))
+
+
+def _of_amounts(node: Object) -> Iterator[FieldProblem]:
+    for kind in ("capacity", "allocatable"):
+        for name, amount in ((node.get("status") or {}).get(kind) or {}).items():
+            if quantities.nanos(amount) < 0:
+                why = "must be greater than or equal to 0"
+                yield refusals.invalid_value(f"status.{kind}[{name}]", amount, why)
+
+
+def _of_service(spec: Object) -> Iterator[FieldProblem]:
+    yield from pod_specs.of_labels("spec.selector", spec.get("selector"))
+    for place, port in enumerate(spec.get("ports") or ()):
+        number = port.get("port", 0)
+        if number not in _PORTS:
+            why = "must be between 1 and 65535, inclusive"
+            yield refusals.invalid_value(f"spec.ports[{place}].port", number, why)
 
 
 def _of_selector_change(before: Object, after: Object) -> Iterator[FieldProblem]:

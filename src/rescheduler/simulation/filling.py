@@ -61,6 +61,8 @@ class _Filling:
         metadata = item["metadata"]
         try:
             made = self._api.create(resource, metadata.get("namespace"), item, dry_run=True)
+            if node := made.get("spec", {}).get("nodeName"):
+                self._api.get(wire.NODES, None, node)  # it may have been refused itself
         except errors.KubeError as problem:
             name = "/".join(filter(None, (metadata.get("namespace"), metadata["name"])))
             self.refused.append(f"{resource.plural} {name}: {problem}")

@@ -14,6 +14,7 @@ import numpy as np
 
 from rescheduler import wire
 from rescheduler.embedded import behaviours
+from rescheduler.errors import ReschedulerError
 from rescheduler.model import names, resources
 from rescheduler.model.objects import controller, is_terminating
 from rescheduler.model.snapshot import Snapshot
@@ -53,7 +54,11 @@ _ENDED: Final = ("Succeeded", "Failed")
 
 
 def describe(loaded: Loaded) -> Described:
-    return _Describing(loaded.snapshot).described()
+    """Raises ReschedulerError."""
+    described = _Describing(loaded.snapshot).described()
+    if not described.count(wire.NODES):
+        raise ReschedulerError("no node in the file says how much cpu and memory it has for pods")
+    return described
 
 
 @dataclass(slots=True)
@@ -70,12 +75,19 @@ class _Describing:
         self._pods: list[Json] = []
         self._plain: Counter[str] = Counter()
         self._ended = self._nowhere = 0
-        self._nodes = {each.name for each in snapshot.nodes}
+        # Nobody can tell how much of a node is used that does not say what it has.
+        self._nodes = {
+            each.name
+            for each in snapshot.nodes
+            if each.allocatable.get(resources.CPU) and each.allocatable.get(resources.MEMORY)
+        }
         resources_by_kind = {(each.group_version, kind): each for kind, each in _KINDS.items()}
         for item in to_objects(snapshot):
             resource = resources_by_kind.get((item["apiVersion"], item["kind"]))
             if resource == wire.PODS:
                 self._take_pod(dict(item))
+            elif resource == wire.NODES and item["metadata"]["name"] not in self._nodes:
+                continue  # the snapshot tells of it
             elif resource is not None:
                 self._by_resource[resource].append(dict(item))
         self._owners = {
@@ -270,7 +282,7 @@ class _Describing:
         if self._ended:
             yield f"{self._ended} pods that have ended, or are about to, are left out"
         if self._nowhere:
-            yield f"{self._nowhere} pods on nodes that are not in the file are left out"
+            yield f"{self._nowhere} pods on nodes that are not there are left out"
 
 
 _KINDS: Final = {

@@ -6,6 +6,7 @@ All of it is decided before the simulation begins, so that every contender meets
 import asyncio
 import random
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
@@ -136,17 +137,19 @@ async def happen(api: ApiServer, happenings: Iterable[Happening]) -> None:
 
 async def _do(api: ApiServer, happening: Happening, at: float) -> None:
     await asyncio.sleep(at - asyncio.get_running_loop().time())
-    if happening.what is What.MAINTAIN:
-        await _maintain(api, happening)
-    elif happening.what is What.FAIL:
-        _label(api, happening.name, _KUBELET, "hung")
-        await asyncio.sleep(happening.lasts)
-        _label(api, happening.name, _KUBELET, None)
-    elif happening.what is What.SCALE:
-        _change(api, happening.name, {"replicas": happening.replicas})
-    else:
-        again = {"annotations": {_RESTARTED: api.stamp()}}
-        _change(api, happening.name, {"template": {"metadata": again}})
+    # To what the API server would not have, of which a note tells, nothing happens.
+    with suppress(errors.NotFound):
+        if happening.what is What.MAINTAIN:
+            await _maintain(api, happening)
+        elif happening.what is What.FAIL:
+            _label(api, happening.name, _KUBELET, "hung")
+            await asyncio.sleep(happening.lasts)
+            _label(api, happening.name, _KUBELET, None)
+        elif happening.what is What.SCALE:
+            _change(api, happening.name, {"replicas": happening.replicas})
+        else:
+            again = {"annotations": {_RESTARTED: api.stamp()}}
+            _change(api, happening.name, {"template": {"metadata": again}})
 
 
 def _change(api: ApiServer, deployment: str, spec: Json) -> None:

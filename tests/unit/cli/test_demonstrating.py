@@ -57,6 +57,7 @@ def test_it_ends_well_and_says_so(told: "subprocess.CompletedProcess[str]") -> N
     assert re.search(r"^\d+ pods moved, and nothing dipped\.$", told.stdout, re.MULTILINE)
     for line in (r"moved: +\d+ \(LoadBalancing \d+, NodeMaintenance \d+\)", r"failed: +0$"):
         assert re.search(f"^{line}", told.stdout, re.MULTILINE)
+    assert re.search(r"^again: +rescheduler demo --nodes 6 --seed \d+$", told.stdout, re.MULTILINE)
     for line in (r"dips: +0: no workload", r"emptied: +node-\d, for maintenance$"):
         assert re.search(f"^{line}", told.stdout, re.MULTILINE)
 
@@ -155,6 +156,11 @@ def test_a_log_that_cannot_be_written_is_named(rescheduler: Command, tmp_path: P
     assert ended.code == 1
     assert "--log: " in ended.err
     assert "No such file or directory" in ended.err
+    full = rescheduler(*SMALL, "--seed", "1", "--log", "/dev/full")
+    assert full.code == 1
+    assert full.err == "error: --log: /dev/full cannot be written: No space left on device\n"
+    # What was shown is not lost for that.
+    assert "and nothing dipped." in full.out
 
 
 # ---------------------------------------------------------------------- on a terminal
@@ -279,7 +285,7 @@ def test_what_went_wrong_stands_in_the_summary() -> None:
         for number in range(7)
     )
     ending = Ending(before=scene(), after=scene(), failed=failed, emptied="node-03", left_on_it=2)
-    text = as_text(ending, 3.0, 5, Page())
+    text = as_text(ending, 3.0, "rescheduler demo --seed 5", Page())
     assert text.startswith("Interrupted. Not all went well: see failed, dips and emptied below.")
     assert "7, the first 5:" in text
     assert "shop/web-0: CopyFailed: no image" in text
@@ -288,6 +294,6 @@ def test_what_went_wrong_stands_in_the_summary() -> None:
 
 
 def test_a_summary_of_nothing_can_be_read() -> None:
-    text = as_text(Ending(), 0.1, 0, Page(width=80))
+    text = as_text(Ending(), 0.1, "rescheduler demo", Page(width=80))
     assert text.startswith("Interrupted. Nothing was moved.")
     assert "imbalance" not in text

@@ -73,6 +73,24 @@ def test_of_a_file_and_a_configuration(rescheduler: Command, tmp_path: Path) -> 
     assert own["moved"] > 0
 
 
+def test_what_cannot_be_read_of_a_file_is_told(rescheduler: Command, tmp_path: Path) -> None:
+    cluster = json.loads(Path("docs/examples/uneven-cluster.json").read_text())
+    owner = next(each for each in cluster["items"] if each["kind"] == "ReplicaSet")
+    owner["spec"]["replicas"] = "four"
+    cluster["items"].append({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "s"}})
+    file = tmp_path / "odd.json"
+    file.write_text(json.dumps(cluster))
+    ended = rescheduler(
+        *("simulate", "-f", str(file), "--hours", "0.1", "--compare", "none", "-o", "json")
+    )
+    assert ended.code == 0, ended.err
+    notes = json.loads(ended.out)["notes"]
+    assert "ignored: 1 Secret" in notes
+    [told] = [each for each in notes if each.startswith("cannot be read, and left out: ")]
+    assert owner["metadata"]["name"] in told
+    assert "$.spec.replicas" in told
+
+
 def test_all_that_is_wrong_is_told_at_once(rescheduler: Command, tmp_path: Path) -> None:
     (tmp_path / "day.yaml").write_text("kind: Day\n")
     ended = rescheduler(

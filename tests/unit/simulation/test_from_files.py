@@ -4,17 +4,20 @@ import json
 from collections import Counter
 from pathlib import Path
 
+import pytest
+
 from rescheduler import wire
 from rescheduler.embedded import virtual_time
 from rescheduler.embedded.cluster import EmbeddedCluster
 from rescheduler.embedded.virtual_time import START
+from rescheduler.errors import ReschedulerError
 from rescheduler.model import conditions
 from rescheduler.observe.files import load, save, take
 from rescheduler.simulation.described import Described, Json
 from rescheduler.simulation.filling import fill
 from rescheduler.simulation.from_files import describe
 from rescheduler.simulation.generating import generate
-from rescheduler.simulation.happenings import foreseen
+from rescheduler.simulation.happenings import Happening, What, foreseen, happen
 from rescheduler.simulation.loads import ScenarioLoads
 from rescheduler.simulation.scenarios import BUILT_IN
 
@@ -136,10 +139,51 @@ def test_what_belongs_to_something_that_is_not_in_the_file(tmp_path: Path) -> No
     file = tmp_path / "some.json"
     file.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": items}))
     described = describe(load(str(file)))
-    assert described.notes == ("1 pods on nodes that are not in the file are left out",)
+    assert described.notes == ("1 pods on nodes that are not there are left out",)
     happenings = foreseen(BUILT_IN["day"], described, seed=1, start=START, hours=24)
     assert "shop/one" in {each.name for each in happenings}
     refused, owners, same = virtual_time.run(_left_alone(described))
     assert refused == []
     # Its Deployment has one replica by default, which is made there.
     assert (owners, same) == (Counter({"ReplicaSet": 2}), 1)
+
+
+def _file_of(folder: Path, *items: Json) -> str:
+    file = folder / "list.json"
+    file.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": items}))
+    return str(file)
+
+
+def test_a_node_that_is_refused_takes_its_pods_along_and_nothing_happens_to_it(
+    tmp_path: Path,
+) -> None:
+    has = {"cpu": "4", "memory": "8Gi", "pods": "110"}
+    odd = _object("Node", "v1", "n-1", status={"allocatable": has})
+    odd["spec"] = {"taints": [{"key": "a", "effect": "Perhaps"}]}
+    described = describe(load(_file_of(tmp_path, odd, _pod("a"))))
+
+    async def main() -> tuple[list[str], int]:
+        cluster = EmbeddedCluster(seed=1)
+        refused = fill(cluster, described).refused
+        async with cluster:
+            outages = [
+                Happening(at=60, what=What.MAINTAIN, name="n-1", lasts=60),
+                Happening(at=60, what=What.ROLL_OUT, name="shop/nobody"),
+            ]
+            await happen(cluster.api, outages)
+            return refused, len(list(cluster.store.all(wire.PODS)))
+
+    refused, pods = virtual_time.run(main())
+    assert [each.split(":")[0] for each in refused] == ["nodes n-1", "pods shop/a"]
+    assert pods == 0
+
+
+def test_a_node_that_does_not_say_what_it_has_is_left_out(tmp_path: Path) -> None:
+    has = {"cpu": "4", "memory": "8Gi", "pods": "110"}
+    node = _object("Node", "v1", "n-2", status={"allocatable": has})
+    silent = _object("Node", "v1", "n-1", status={"allocatable": {"cpu": "4"}})
+    described = describe(load(_file_of(tmp_path, node, silent, _pod("a"))))
+    assert [each["metadata"]["name"] for each in described.all(wire.NODES)] == ["n-2"]
+    assert described.notes == ("1 pods on nodes that are not there are left out",)
+    with pytest.raises(ReschedulerError, match="no node in the file says how much cpu"):
+        describe(load(_file_of(tmp_path, silent)))

@@ -40,7 +40,7 @@ class DaemonSetController:
         self._revisions = Revisions(api, REVISION_OF_POD)
         self._places: dict[str, Places] = {}
         """By the UID of a DaemonSet."""
-        self._delays = _Delays()
+        self._delays = Delays()
         self._endings: list[Callable[[], None]] = []
 
     def start(self) -> None:
@@ -260,23 +260,36 @@ class DaemonSetController:
             self._queue.add(key_of(daemon_set), after=wait)
 
 
-class _Delays:
+class Delays:
     """How long to wait until the next one, each time twice as long (client-go flowcontrol)."""
 
     def __init__(self) -> None:
         self._known: dict[tuple[str, int, str], tuple[float, datetime]] = {}
+        """The longest ago comes first."""
+
+    def __len__(self) -> int:
+        return len(self._known)
 
     def next(self, key: tuple[str, int, str], now: datetime) -> float:
         """Zero: go on, and wait longer next time."""
+        self._forget(now)
         delay, since = self._known.get(key, (0.0, now))
-        passed = (now - since).total_seconds()
-        if passed > 2 * _LONGEST_DELAY_SECONDS:
-            delay = 0.0
-        if passed < delay:
+        if (now - since).total_seconds() < delay:
             return delay
         longer = min(2 * delay, _LONGEST_DELAY_SECONDS) if delay else _FIRST_DELAY_SECONDS
+        self._known.pop(key, None)
         self._known[key] = (longer, now)
         return 0.0
+
+    def _forget(self, now: datetime) -> None:
+        """What was long ago: it begins anew, or is of nodes and DaemonSets that are gone."""
+
+        def is_old(key: tuple[str, int, str]) -> bool:
+            _, since = self._known[key]
+            return (now - since).total_seconds() > 2 * _LONGEST_DELAY_SECONDS
+
+        for key in list(itertools.takewhile(is_old, self._known)):
+            del self._known[key]
 
 
 def _delay_key(daemon_set: Object, node: str) -> tuple[str, int, str]:

@@ -91,7 +91,7 @@ def claim_names(stateful_set: Object, ordinal: int) -> dict[str, str]:
     """Name of a volume -> of the claim behind it."""
     return {
         volume: f"{volume}-{stateful_set['metadata']['name']}-{ordinal}"
-        for volume in (each["metadata"]["name"] for each in _claim_templates(stateful_set))
+        for volume in map(_claim_name, _claim_templates(stateful_set))
     }
 
 
@@ -100,13 +100,13 @@ def claims_of(stateful_set: Object, ordinal: int) -> Iterable[Object]:
     selected = (stateful_set["spec"].get("selector") or {}).get("matchLabels") or {}
     names = claim_names(stateful_set, ordinal)
     for template in _claim_templates(stateful_set):
-        metadata = template["metadata"]
+        metadata = template.get("metadata") or {}
         yield {
             "apiVersion": "v1",
             "kind": "PersistentVolumeClaim",
             "metadata": {
                 **metadata,
-                "name": names[metadata["name"]],
+                "name": names[_claim_name(template)],
                 "namespace": stateful_set["metadata"]["namespace"],
                 "labels": {**(metadata.get("labels") or {}), **selected},
             },
@@ -128,3 +128,8 @@ def _volumes(stateful_set: Object, given: Iterable[Object], ordinal: int) -> lis
 
 def _claim_templates(stateful_set: Object) -> Iterable[Object]:
     return stateful_set["spec"].get("volumeClaimTemplates") or ()
+
+
+def _claim_name(template: Object) -> str:
+    """Empty: nobody checks it before a claim is to be made of it."""
+    return str((template.get("metadata") or {}).get("name") or "")

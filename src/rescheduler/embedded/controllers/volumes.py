@@ -124,7 +124,7 @@ class VolumeController:
             self._show(volume, "Available")
             return
         claim = self._api.store.find(
-            wire.PERSISTENT_VOLUME_CLAIMS, reference["namespace"], reference["name"]
+            wire.PERSISTENT_VOLUME_CLAIMS, reference.get("namespace"), reference.get("name", "")
         )
         if claim is not None and claim["metadata"]["uid"] == reference["uid"]:
             self._show(volume, "Bound")

@@ -243,7 +243,7 @@ def preferences(pod: Pod) -> tuple[Preference, ...]:
     """Nodes that it would rather have."""
     affinity = (pod.spec.get("affinity") or {}).get("nodeAffinity") or {}
     return tuple(
-        Preference(each["weight"], _as_required(each["preference"]))
+        Preference(each["weight"], _as_required(each.get("preference") or {}))
         for each in affinity.get(PREFERRED) or ()
     )
 

@@ -1,12 +1,13 @@
 import asyncio
 from collections.abc import Iterable
+from datetime import UTC, datetime, timedelta
 
 import pytest
 
 from rescheduler import wire
 from rescheduler.embedded import kinds
 from rescheduler.embedded.controllers import daemon_pods
-from rescheduler.embedded.controllers.daemon_set import DaemonSetController
+from rescheduler.embedded.controllers.daemon_set import DaemonSetController, Delays
 from rescheduler.embedded.controllers.pods import is_ready
 from rescheduler.kube import Object
 from rescheduler.model.objects import annotations, controller, is_terminating, labels
@@ -215,6 +216,18 @@ def test_one_that_fails_again_and_again_is_made_anew_ever_later() -> None:
             assert made == 7
 
     run(main())
+
+
+def test_delays_that_are_long_over_are_forgotten() -> None:
+    delays, now = Delays(), datetime(2026, 1, 5, tzinfo=UTC)
+    for number in range(100):
+        assert delays.next(("uid", number, "a"), now) == 0.0
+        assert delays.next(("uid", number, "a"), now) == 1.0
+        now += timedelta(minutes=10)
+    assert len(delays) == 4
+    # One that failed long ago begins anew.
+    assert delays.next(("uid", 0, "a"), now) == 0.0
+    assert delays.next(("uid", 0, "a"), now) == 1.0
 
 
 def test_one_that_has_succeeded_is_made_anew() -> None:

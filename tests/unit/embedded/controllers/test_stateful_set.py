@@ -464,6 +464,20 @@ def test_each_has_a_claim_of_its_own_that_stays() -> None:
     run(main())
 
 
+def test_one_whose_claims_have_no_name_waits_for_ever() -> None:
+    """The API server does not look at it before a claim is to be made."""
+
+    async def main() -> None:
+        with shop() as it:
+            nameless = with_claims()
+            del nameless["volumeClaimTemplates"][0]["metadata"]
+            await ready(it, 1, **nameless)
+            assert not claims(it)
+            assert not it.pods()
+
+    run(main())
+
+
 def test_a_claim_that_is_to_go_belongs_to_whom_it_goes_with() -> None:
     async def main() -> None:
         with shop() as it:

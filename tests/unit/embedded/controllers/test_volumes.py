@@ -183,3 +183,11 @@ async def test_ephemeral_volumes_get_claims(ground: Ground) -> None:
     assert await ground.placed("web", volumes=[scratch]) == "a"
     found = ground.api.get(CLAIMS, NAMESPACE, "web-scratch")
     assert found["metadata"]["ownerReferences"][0]["name"] == "web"
+
+
+@on_ground
+async def test_one_that_is_kept_for_half_a_name_is_released(ground: Ground) -> None:
+    volume(ground, "odd", "", "1Gi")
+    ground.api.patch(VOLUMES, None, "odd", {"spec": {"claimRef": {"uid": "u"}}})
+    await asyncio.sleep(1)
+    assert ground.api.get(VOLUMES, None, "odd")["status"]["phase"] == "Released"

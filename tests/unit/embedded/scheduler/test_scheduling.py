@@ -208,6 +208,8 @@ async def test_wishes_about_zones_nodes_and_taints(ground: Ground) -> None:
     }
     wish = {"preferredDuringSchedulingIgnoredDuringExecution": [preference]}
     assert await ground.placed("rather", affinity={"nodeAffinity": wish}) == "c"
+    nothing = {"preferredDuringSchedulingIgnoredDuringExecution": [{"weight": 1}]}
+    assert await ground.placed("anywhere", affinity={"nodeAffinity": nothing})
     for name in ("a", "b"):
         taint = {"key": "x", "value": "y", "effect": "PreferNoSchedule"}
         ground.change_node(name, spec={"taints": [taint]})
