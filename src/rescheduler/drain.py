@@ -13,7 +13,7 @@ from typing import Final
 from rescheduler import acting, plan
 from rescheduler.acting import AnotherLeads, Connect
 from rescheduler.clock import Clock
-from rescheduler.config import Configuration
+from rescheduler.config import Configuration, Scope
 from rescheduler.config.suggestions import nearest
 from rescheduler.cycle import GRACE_SECONDS, checking, to_an_end
 from rescheduler.errors import ReschedulerError
@@ -202,13 +202,17 @@ class Drain:
 
     async def _wait_for_others(self, observer: Observer) -> bool:
         """Until one that somebody else asked for has ended; False: there is none."""
-        before = under_way(observer.snapshot(), self._node, self._ended)
+        before = self._others_under_way(observer)
         if before and not self._has_waited:
             self._has_waited = True
             self._say(f"waiting for {len(before)} more that others asked for")
-        while before and under_way(observer.snapshot(), self._node, self._ended) >= before:
+        while before and self._others_under_way(observer) >= before:
             await self._clock.sleep(_LOOK_AGAIN_SECONDS)
         return bool(before)
+
+    def _others_under_way(self, observer: Observer) -> frozenset[str]:
+        scope = self._configuration.scope
+        return under_way(observer.snapshot(), self._node, scope, self._ended)
 
     async def _plan(self, snapshot: Snapshot) -> Plan:
         self._insist_on_node(snapshot)
@@ -291,12 +295,15 @@ def should_go(snapshot: Snapshot, node: str) -> list[Pod]:
     ]
 
 
-def under_way(snapshot: Snapshot, node: str, ended: Container[str]) -> frozenset[str]:
-    """The records, by name, of migrations off this node that have not ended, as far as is known."""
+def under_way(snapshot: Snapshot, node: str, scope: Scope, ended: Container[str]) -> frozenset[str]:
+    """The records, by name, of migrations off this node that have not ended, as far as is known.
+    Those of other namespaces are not ours to carry out, and may wait for ever.
+    """
     return frozenset(
         f"{namespace}/{name}"
         for (namespace, name), record in snapshot.objects.get(POD_MIGRATIONS.plural, {}).items()
         if records.is_unfinished(record)
+        and scope.covers(namespace)
         and record["spec"].get("source") == node
         and record["spec"]["pod"]["uid"] not in ended
     )

@@ -120,6 +120,7 @@ class Loop:
                 holder=self._term.holder,
                 fence=self._term.number,
                 why_not=checking(observer, configuration),
+                tries_again=True,
                 jitter=self._jitter,
             ) as migrator:
                 if not await self._unless_stopped(migrator.synced()):

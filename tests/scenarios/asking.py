@@ -6,14 +6,21 @@ from testbed.api import Object
 from testbed.scenarios import Scene
 
 
-async def ask(world: Scene, pod: Object, target: str, **spec: Any) -> Object:  # noqa: ANN401
+async def ask(
+    world: Scene,
+    pod: Object,
+    target: str,
+    *,
+    namespace: str = "",
+    **spec: Any,  # noqa: ANN401
+) -> Object:
     """The record, as created. Its name is the pod's, so that a test knows it."""
     metadata = pod["metadata"]
     return await world.api.create(
         {
             "apiVersion": "rescheduler.io/v1alpha1",
             "kind": "PodMigration",
-            "metadata": {"name": metadata["name"], "namespace": world.name},
+            "metadata": {"name": metadata["name"], "namespace": namespace or world.name},
             "spec": {
                 "pod": {"name": metadata["name"], "uid": metadata["uid"]},
                 "source": pod["spec"]["nodeName"],

@@ -5,12 +5,16 @@ from collections.abc import Iterator
 import pytest
 
 from rescheduler.cli.cleaning import NotClean, remove_lease
+from rescheduler.config import Migration
 from testbed.api import Object
+from testbed.audit import is_ready
 from testbed.builders import budget, deployment
 from testbed.faultproxy import Match, fail
+from tests.scenarios.asking import ask
 from tests.scenarios.judging import assert_nobody_noticed
 from tests.scenarios.looping import Ended, as_admin, controller
 from tests.scenarios.stage import set_stage
+from tests.scenarios.steered import carry_out
 from tests.scenarios.world import World
 
 MAINTENANCE = {"scheduler.alpha.kubernetes.io/maintenance": "true"}
@@ -133,6 +137,24 @@ async def test_what_was_only_asked_for_is_not_begun(world: World) -> None:
     await assert_nothing_is_left(world)
 
 
+async def test_what_failed_before_is_not_begun_again(world: World) -> None:
+    full, empty = await set_stage(world, 3)
+    failing, going, _ = await world.pods("web")
+    await world.afflict_copies(never_ready="true")
+    await ask(world, failing, empty)
+    await carry_out(world, Migration(ready_timeout_seconds=2.0))
+    await world.heal_copies()
+    await world.afflict_copies(ready_after="20s")
+    await ask(world, going, empty)
+    process = await world.start(enabledStrategies=[])
+    await world.wait_for_copy("web")
+    process.kill()
+    await process.finish()
+    cleaned = await cleanup(world, migration={"retry": {"backOff": "1s"}})
+    assert cleaned.code == 0, cleaned
+    assert sorted(await world.nodes_of("web")) == sorted([full, full, empty])
+
+
 async def test_strays_are_put_in_order(world: World) -> None:
     """A mark, a copy and a temporary budget whose record somebody has deleted."""
     await set_stage(world, 2)
@@ -166,6 +188,24 @@ async def test_strays_are_put_in_order(world: World) -> None:
     await assert_nothing_is_left(world)
 
 
+async def test_a_stray_copy_that_nobody_can_evict_goes_all_the_same(world: World) -> None:
+    await set_stage(world, 2)
+    process = await world.start(migration={"settle": "5m"})
+    name = (await _copy(world))["metadata"]["name"]
+    await world.wait("the copy is Ready", lambda: _is_ready(world, name))
+    process.kill()
+    await process.finish()
+    for record in await world.records():
+        await world.api.delete("PodMigration", world.name, record["metadata"]["name"])
+    one, two = budget("web", minAvailable=1), budget("web", minAvailable=1)
+    two["metadata"]["name"] = "again"
+    await world.create(one, two)
+    cleaned = await cleanup(world)
+    assert cleaned.code == 0, cleaned
+    await world.wait("the copy is gone", lambda: _is_gone(world, name))
+    await world.wait("web is complete", lambda: world.is_complete("web"))
+
+
 async def _copy(world: World) -> Object:
     found: list[Object] = []
 
@@ -176,6 +216,11 @@ async def _copy(world: World) -> Object:
 
     await world.wait("there is a copy", is_there)
     return found[0]
+
+
+async def _is_ready(world: World, pod: str) -> bool:
+    found = await world.find_pod(pod)
+    return found is not None and is_ready(found)
 
 
 async def _is_gone(world: World, pod: str) -> bool:

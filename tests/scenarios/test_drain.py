@@ -4,6 +4,7 @@ import signal
 
 from testbed.api import Object
 from testbed.builders import behaviour, budget, deployment
+from tests.scenarios.asking import ask
 from tests.scenarios.judging import assert_nobody_noticed
 from tests.scenarios.looping import Ended, as_admin, controller, ended
 from tests.scenarios.stage import set_stage
@@ -154,6 +155,18 @@ async def test_out_of_time_it_says_what_is_left(world: World) -> None:
     assert run.code == 1
     assert run.err.startswith("error: not done in time; 0 of 1 pod moved, and what is under way")
     assert f"the node stays cordoned, until kubectl uncordon {full}" in run.err
+
+
+async def test_records_of_namespaces_that_are_not_ours_are_not_waited_for(world: World) -> None:
+    full, empty = await set_free(world, replicas=1)
+    pod = {"metadata": {"name": world.name, "uid": world.name}, "spec": {"nodeName": full}}
+    others = await ask(world, pod, empty, namespace="default")
+    try:
+        run = await drain(world, full, "--timeout", "60s")
+    finally:
+        await world.api.delete("PodMigration", "default", others["metadata"]["name"])
+    assert run.code == 0, run
+    assert run.lines[-1] == f"node/{full} drained: 1 pod moved"
 
 
 async def test_a_node_that_is_not_there_is_named(world: World) -> None:

@@ -1,12 +1,19 @@
 """The user acts in the middle of a migration, and wins."""
 
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
 
 import pytest
 
+from rescheduler.config import Configuration, Migration, Scope
+from rescheduler.migrate import migrating
 from testbed.api import Object
+from testbed.audit import is_ready
+from testbed.builders import budget
 from testbed.scenarios import Scene
+from tests.scenarios.asking import ask
 from tests.scenarios.stage import set_stage
+from tests.scenarios.world import World
 
 HISTORY = "scheduler.alpha.kubernetes.io/"
 
@@ -88,3 +95,76 @@ async def _has_pods(world: Scene, wanted: int) -> bool:
 
 def _annotations(pod: Object) -> Object:
     return pod["metadata"].get("annotations") or {}
+
+
+async def test_whoever_goes_on_with_it_tells_what_it_was_given_up_for(world: World) -> None:
+    """Also when a budget has kept the copy for a while, which the log tells meanwhile."""
+    _, empty = await set_stage(world, 3, budget("web", minAvailable=3))
+    pod, sibling, _ = await world.pods("web")
+    settings = replace(
+        Configuration(),
+        scope=Scope(namespaces=(world.name,)),
+        migration=Migration(settle_seconds=120.0),
+    )
+    asked = await ask(world, pod, empty)
+    name = asked["metadata"]["name"]
+    async with world.connect() as kube:
+        async with migrating(kube, world.clock, settings, holder="first"):
+            copy = await world.wait_for_copy("web")
+            await world.wait("the copy is Ready", lambda: _is_ready(world, copy))
+            await world.set_ready(sibling["metadata"]["name"], ready=False)
+            await world.cordon(empty)
+            await world.wait_for_record(name, step="TakeBack")
+            await world.clock.sleep(8)  # a refusal that lasts is told
+        await world.set_ready(sibling["metadata"]["name"], ready=True)
+        async with migrating(kube, world.clock, settings, holder="second") as migrator:
+            await migrator.synced()
+            await migrator.idle()
+    [record] = await world.records(name)
+    assert record["status"]["reason"] == "TargetLost"
+    assert record["status"]["message"] == f"{empty} is cordoned"
+
+
+@pytest.mark.parametrize("lost", ["nothing", "target"])
+async def test_a_copy_that_takes_the_last_of_a_quota_goes_when_its_user_scales_up(
+    world: World, lost: str
+) -> None:
+    """Though the budget would keep it: it asks for the pod that the copy leaves no room for."""
+    _, empty = await set_stage(world, 3, budget("web", maxUnavailable=0))
+    [sibling] = [each["metadata"]["name"] for each in (await world.pods("web"))[-1:]]
+    brief = {"settle": "5s", "readyTimeout": "10s", "budgetTimeout": "5s"}
+    process = await world.start(migration=brief)
+    copy = await world.wait_for_copy("web")
+    await world.wait("the copy is Ready", lambda: _is_ready(world, copy))
+    await world.create(
+        {
+            "apiVersion": "v1",
+            "kind": "ResourceQuota",
+            "metadata": {"name": "tight"},
+            "spec": {"hard": {"pods": "6"}},
+        }
+    )
+    await world.wait("the quota counts", lambda: _counts(world))
+    if lost == "target":
+        # It gives up, and may not take its copy back before its user scales up.
+        await world.set_ready(sibling, ready=False)
+        await world.cordon(empty)
+        await world.wait_for_record(step="TakeBack")
+    await world.scale("web", 4)
+    if lost == "target":
+        await world.clock.sleep(3)
+        await world.set_ready(sibling, ready=True)
+    run = await process.finish()
+    assert run.code == 1, run
+    assert await world.find_pod(copy["metadata"]["name"]) is None
+    await world.wait("web is complete", lambda: world.is_complete("web"))
+
+
+async def _counts(world: World) -> bool:
+    [quota] = await world.api.list("ResourceQuota", world.name)
+    return bool((quota.get("status") or {}).get("used"))
+
+
+async def _is_ready(world: World, pod: Object) -> bool:
+    found = await world.find_pod(pod["metadata"]["name"])
+    return found is not None and is_ready(found)

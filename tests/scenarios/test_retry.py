@@ -1,7 +1,8 @@
 """`rescheduler retry`: a migration that failed, once more."""
 
 from testbed.api import Object
-from tests.scenarios.looping import as_admin
+from tests.scenarios.asking import ask
+from tests.scenarios.looping import as_admin, controller
 from tests.scenarios.stage import set_stage
 from tests.scenarios.world import World
 
@@ -37,6 +38,22 @@ async def test_it_is_a_further_attempt_that_the_next_run_carries_out(world: Worl
     assert second["status"]["phase"] == "Completed"
     assert second["spec"]["attempt"] == 2
     assert second["spec"]["pod"] == failed["spec"]["pod"]
+
+
+async def test_the_controller_tries_again_by_itself_what_a_person_asked_for(world: World) -> None:
+    _, empty = await set_stage(world, 1)
+    [pod] = await world.pods("web")
+    await world.afflict_copies(never_ready="true")
+    await ask(world, pod, empty)
+    brief = {"readyTimeout": "2s", "budgetTimeout": "1s", "retry": {"backOff": "1s"}}
+    async with controller(world, enabledStrategies=[], migration=brief):
+        await world.wait_for_record(pod["metadata"]["name"], phase="Failed")
+        await world.heal_copies()
+        await world.wait("the pod has moved", lambda: _is_on(world, empty))
+
+
+async def _is_on(world: World, node: str) -> bool:
+    return await world.nodes_of("web") == [node]
 
 
 async def test_asked_for_twice_it_is_one_and_the_other_is_named(world: World) -> None:

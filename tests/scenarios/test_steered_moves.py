@@ -12,7 +12,7 @@ from rescheduler.config import Migration
 from rescheduler.migrate.deciding import probing
 from rescheduler.migrate.deciding.facts import Intent, Owner
 from testbed.api import Object, path_of
-from testbed.builders import budget, job, pod_spec, workload
+from testbed.builders import behaviour, budget, job, pod_spec, workload
 from tests.scenarios.asking import ask
 from tests.scenarios.judging import assert_no_trace, assert_nothing_of_ours_is_left
 from tests.scenarios.steered import (
@@ -384,4 +384,21 @@ async def test_what_is_temporary_does_not_outlast_its_time(world: World) -> None
     await world.uncordon(other)
     figures = await moving
     assert figures.landed_elsewhere == 1
+    await assert_nothing_of_ours_is_left(world)
+
+
+async def test_a_group_waits_for_the_budget_that_lets_go_one_after_the_other(world: World) -> None:
+    """Longer than a single one would: the first has left, and does not come back."""
+    source, target = await source_and_target(world)
+    slow = stateful_set(3)
+    slow["spec"]["template"]["metadata"]["annotations"] = behaviour(ready_after="8s")
+    await world.deploy(slow, on=source)
+    await world.create(budget("web", maxUnavailable=1))
+    pods = [await pod_named(world, name) for name in ("web-1", "web-2")]
+    group = {"id": "gang", "size": len(pods)}
+    for each in pods:
+        await ask(world, each, target, mayInterrupt=True, group=group)
+    await carry_out(world, replace(PATIENT, budget_timeout_seconds=3.0))
+    ends = [each["status"] for each in await world.records()]
+    assert [each["phase"] for each in ends] == ["Completed"] * 2, ends
     await assert_nothing_of_ours_is_left(world)

@@ -71,6 +71,7 @@ def admitted(
         if are_free and (begun[group] or (is_ripe and has_room)):
             room -= len(members)
             are_none_running = False
+            used.update(("pod", each["spec"]["pod"]["uid"]) for each in members)
             yield from members
 
 

@@ -81,6 +81,7 @@ class Migrator:
         fence: int,
         why_not: Callable[[Intent], str],
         carry_out: bool,
+        tries_again: bool,
         jitter: random.Random,
     ) -> None:
         self._kube = kube
@@ -88,6 +89,7 @@ class Migrator:
         self._configuration = configuration
         self._settings = configuration.migration
         self._carry_out = carry_out
+        self._tries_again = tries_again
         self._news = asyncio.Event()
         """For `run` alone, which clears it."""
         self._changed = asyncio.Event()
@@ -184,8 +186,9 @@ class Migrator:
     async def run(self) -> None:
         tasks = [asyncio.create_task(self._store.run(), name="follow records")]
         if self._carry_out:
-            again = self._upkeep.try_again(lambda: self._is_stopping)
             tasks.append(asyncio.create_task(self._upkeep.tidy_up(), name="tidy records up"))
+        if self._tries_again:
+            again = self._upkeep.try_again(lambda: self._is_stopping)
             tasks.append(asyncio.create_task(again, name="try failed ones again"))
         for task in tasks:
             task.add_done_callback(lambda _: self._news.set())
@@ -370,11 +373,13 @@ async def migrating(  # noqa: PLR0913
     fence: int = 0,
     why_not: Callable[[Intent], str] = lambda _: "",
     carry_out: bool = True,
+    tries_again: bool = False,
     jitter: random.Random | None = None,
 ) -> AsyncIterator[Migrator]:
     """Goes on with what is unfinished, and with what is asked for, until the block ends.
 
-    `carry_out` False: only asks, and sees how it goes; somebody else carries it out. `jitter`
+    `carry_out` False: only asks, and sees how it goes; somebody else carries it out. `tries_again`:
+    what failed before is asked for anew, which is for one who stays to see its end. `jitter`
     spreads retries.
     """
     migrator = Migrator(
@@ -385,6 +390,7 @@ async def migrating(  # noqa: PLR0913
         fence=fence,
         why_not=why_not,
         carry_out=carry_out,
+        tries_again=tries_again,
         jitter=jitter or random.Random(),  # noqa: S311 - guards nothing
     )
     try:

@@ -72,6 +72,8 @@ class Recorder:
         """What is waited for, where that lasts and is not what the record says."""
         if self.is_gone or self.standing.phase is Phase.PENDING or message == self.standing.message:
             return
+        if self.standing.giving_up:
+            return  # the record says why, and whoever goes on has it from there
         standing = replace(self.standing, message=message)
         await self._compare_and_set(standing)
         self.standing = standing

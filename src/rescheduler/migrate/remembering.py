@@ -12,6 +12,7 @@ from rescheduler.migrate.deciding.outcomes import Outcome
 from rescheduler.migrate.deciding.records import Standing
 from rescheduler.migrate.deciding.stages import Method, Stage
 from rescheduler.model import conditions
+from rescheduler.model.objects import is_terminating
 
 BEGINNING: Final = (Stage.CHECK, Stage.MARK, Stage.CREATE, Stage.PROTECT, Stage.STEER)
 """The stages in which nothing has happened yet that anybody could notice."""
@@ -30,8 +31,10 @@ class Memory:
     copy_ready_since: float | None = None
     budget_allows: bool = False
     budget_refused_since: float | None = None
+    may_have_evicted: bool = False
     steered: bool | None = None
     steering_since: float | None = None
+    ending_since: float | None = None
     replacement_since: float | None = None
 
     @classmethod
@@ -59,6 +62,10 @@ class Memory:
             self.copy_ready_since = None
         elif self.copy_ready_since is None:
             self.copy_ready_since = now
+        if view.original is None or not is_terminating(view.original):
+            self.ending_since = None
+        elif self.ending_since is None:
+            self.ending_since = now
         if view.original is not None:
             self.replacement_since = None
         elif self.replacement_since is None:
@@ -77,11 +84,13 @@ class Memory:
             budget_allows=self.budget_allows,
             budget_refused_seconds=_since(self.budget_refused_since, now),
             giving_up=self.giving_up,
+            may_have_evicted=self.may_have_evicted,
             steered=self.steered,
             steering_seconds=_since(self.steering_since, now),
             evicted=is_steered and (bool(standing.siblings) or standing.stage in _AFTER_EVICTION),
             siblings=frozenset(standing.siblings),
             fallback=standing.fallback,
+            ending_seconds=_since(self.ending_since, now),
             replacement_seconds=_since(self.replacement_since, now),
             not_there=not_there,
         )

@@ -200,7 +200,11 @@ async def put_in_order(kube: KubeApi, verdict: Verdict, limits: Migration) -> No
         case Remove(pod) if conditions.holds(pod, "Ready"):
             # It counts for budgets, and others may have been evicted on its account.
             grace = patience.grace(pod, limits)
-            await kube.evict(namespace, name, uid=uid, grace_seconds=grace)
+            try:
+                await kube.evict(namespace, name, uid=uid, grace_seconds=grace)
+            except errors.SeveralBudgets:
+                # So it is for everybody, and it would stay for ever.
+                await kube.delete(PODS, namespace, name, uid=uid, resource_version=version)
         case Remove():
             await kube.delete(PODS, namespace, name, uid=uid, resource_version=version)
         case Unmark(pod):

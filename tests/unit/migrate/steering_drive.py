@@ -4,6 +4,7 @@ something happening at a chosen moment.
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import timedelta
 from typing import Literal, get_args
 
 from rescheduler.config import Migration
@@ -76,6 +77,8 @@ class Drive:
     swept: int = 0
     """Budgets that arrived after all was over."""
     wrongs: list[str] = field(default_factory=list)
+    ahead: timedelta = timedelta()
+    """By how much our clock is ahead of the API server's."""
     doubled: bool = False
     """At the last look two budgets, one of them ours, were on one pod, and nothing failed since."""
 
@@ -102,9 +105,9 @@ class Drive:
         for _ in range(MANY_LOOKS):
             self._happens("before the look")
             view = self.cluster.view()
-            step = steering.next_step(
-                self.cluster.intent, view, memory.progress(view, self.cluster)
-            )
+            progress = memory.progress(view, self.cluster)
+            progress = replace(progress, now=progress.now + self.ahead)
+            step = steering.next_step(self.cluster.intent, view, progress)
             self.steps.append(step)
             self._judge(step, view)
             fault = self._fault()
@@ -268,10 +271,15 @@ class _Memory:
     refused_since: int | None = None
     steered: bool | None = None
     steering_since: int | None = None
+    ending_since: int | None = None
     gone_since: int | None = None
 
     def progress(self, view: View, cluster: ToyWorkload) -> Progress:
         now, standing = cluster.time, cluster.standing
+        if view.original is None or "deletionTimestamp" not in view.original["metadata"]:
+            self.ending_since = None
+        elif self.ending_since is None:
+            self.ending_since = now
         if view.original is not None:
             self.gone_since = None
         elif self.gone_since is None:
@@ -288,6 +296,7 @@ class _Memory:
             evicted=bool(standing.siblings),
             siblings=frozenset(standing.siblings),
             fallback=standing.fallback,
+            ending_seconds=_since(self.ending_since, now),
             replacement_seconds=_since(self.gone_since, now),
         )
 

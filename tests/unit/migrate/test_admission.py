@@ -113,6 +113,8 @@ def test_of_two_records_for_one_pod_the_second_waits() -> None:
     assert begin([second], [first]) == []
     member = record("a", attempt=2, group="g", group_size=1)
     assert begin([member], [first]) == []
+    other = record("a", attempt=3, group="h", group_size=1)
+    assert begin([member, other]) == ["a"]
 
 
 def test_a_group_is_held_by_the_circuit_breaker_too() -> None:

@@ -30,3 +30,12 @@ def test_by_number_the_oldest_go() -> None:
 
 def test_what_is_unfinished_stays_whatever_its_age() -> None:
     assert names(Retention(max_age_seconds=0.0, max_count=0)) == ["middle", "old", "young"]
+
+
+def test_who_ended_before_the_rest_of_its_group_stays_until_they_have() -> None:
+    ended = record("a", phase="Completed", ended="2026-01-01T09:00:00Z", group="g", group_size=2)
+    rest = record("b", phase="InProgress", group="g", group_size=2)
+    limits = Retention(max_age_seconds=0.0, max_count=0)
+    assert outdated([ended, rest], limits, NOW) == []
+    rest["status"] |= {"phase": "Completed", "completionTime": "2026-01-01T11:00:00Z"}
+    assert len(outdated([ended, rest], limits, NOW)) == 2

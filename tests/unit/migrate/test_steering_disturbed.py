@@ -3,6 +3,7 @@ and nodes acting at every step.
 """
 
 import itertools
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -66,3 +67,11 @@ def test_is_ready_again_on_the_target_whoever_dies() -> None:
     moved = pods[drive.cluster.intent.pod]
     assert is_ready(moved)
     assert moved["spec"]["nodeName"] == TARGET
+
+
+@each_shape
+@pytest.mark.parametrize("hours", [-1, 1])
+def test_a_clock_that_is_wrong_changes_nothing(shape: dict[str, Any], hours: int) -> None:
+    drive = Drive(toy(**shape), ahead=timedelta(hours=hours)).to_the_end()
+    assert drive.outcome == Drive(toy(**shape)).to_the_end().outcome
+    assert [*problems(drive), *counts(drive)] == []

@@ -563,28 +563,46 @@ def _asks(step: Step) -> bool:
     return isinstance(step, Evict) and step.dry_run
 
 
+def _drain(which: str) -> Action:
+    def act(cluster: ToyCluster) -> None:
+        pods = [cluster.original] if which == "original" else cluster.siblings
+        for pod in pods:
+            if pod and is_active(pod) and pod is not cluster.copy:
+                try:
+                    cluster.evict(pod["metadata"]["uid"], dry_run=False)
+                except Refused:
+                    continue
+
+    return act
+
+
 @each_shape
 def test_a_drain_that_the_copy_made_lawful_costs_nothing(shape: dict[str, Any], ticks: int) -> None:
     """The budget has one to spare while the copy serves, and a drain takes it."""
-
-    def drain(which: str) -> Action:
-        def act(cluster: ToyCluster) -> None:
-            pods = [cluster.original] if which == "original" else cluster.siblings
-            for pod in pods:
-                if pod and is_active(pod) and pod is not cluster.copy:
-                    try:
-                        cluster.evict(pod["metadata"]["uid"], dry_run=False)
-                    except Refused:
-                        continue
-
-        return act
-
     for which in ("original", "sibling"):
         cluster = ToyCluster(**shape)
         cluster.add_budget("tight", min_available=cluster.replicas)
-        events = [Event(look, drain(which)) for look in range(1, 8)]
+        events = [Event(look, _drain(which)) for look in range(1, 8)]
         least = _least_ready(Drive(cluster, events, ticks))
         assert least >= cluster.replicas, which
+
+
+@pytest.mark.parametrize("user", ["pauses", "scales up", "rolls out", "two budgets appear"])
+@pytest.mark.parametrize("ticks", [0, 1])
+def test_nor_does_it_if_the_user_acts_just_then(user: str, ticks: int) -> None:
+    """Who gives way to the user takes back a copy that serves for a pod that was drained."""
+
+    def drain_and_act(cluster: ToyCluster) -> None:
+        _drain("sibling")(cluster)
+        if cluster.evicted:
+            ACTIONS[user](cluster)
+
+    for look in LOOKS:
+        cluster = ToyCluster()
+        cluster.add_budget("tight", min_available=cluster.replicas)
+        drive = Drive(cluster, [Event(look, drain_and_act)], ticks)
+        assert _least_ready(drive) >= cluster.replicas, look
+        assert list(problems(drive)) == []
 
 
 def _least_ready(drive: Drive) -> int:

@@ -130,6 +130,10 @@ class Progress:
     budget_refused_seconds: float = 0.0
     giving_up: Outcome | None = None
     """Recorded too: whoever resumes it goes on taking back."""
+    may_have_evicted: bool = False
+    """This process sent the eviction of the original, and was not refused. Watches may not have
+    told yet that it ends, and whoever wants the move taken back since then comes too late.
+    """
 
     # Of steered evictions.
     steered: bool | None = None
@@ -142,6 +146,8 @@ class Progress:
     """UIDs of the pods of the workload before the eviction."""
     fallback: str = ""
     """Why the eviction goes unsteered, if it does."""
+    ending_seconds: float = 0.0
+    """Since the original was seen to end."""
     replacement_seconds: float = 0.0
     """Since the original was gone."""
     not_there: str = ""

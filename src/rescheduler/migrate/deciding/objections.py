@@ -43,7 +43,7 @@ def _all(
     yield from _of_the_pod(intent, view, original)
     if changed := resting.why_changed(view):
         yield Objection(changed, Reason.NOT_NOW, Reason.WORKLOAD_CHANGED)
-    if not _mates_have_left(intent, view) and (unready := resting.why_unready(view)):
+    if not mates_have_left(intent, view) and (unready := resting.why_unready(view)):
         yield Objection(unready, Reason.NOT_NOW, Reason.SIBLING_NOT_READY)
     if lost := serving.why_target_is_lost(intent, view):
         yield Objection(lost, Reason.TARGET_LOST, Reason.TARGET_LOST)
@@ -90,7 +90,7 @@ def _who_is_first(intent: Intent, owner: Owner, view: View) -> str:
     return ""
 
 
-def _mates_have_left(intent: Intent, view: View) -> bool:
+def mates_have_left(intent: Intent, view: View) -> bool:
     """Whether others of the same group are being evicted by now: all were ready to leave then, and
     the pods that their workload lacks are those.
     """

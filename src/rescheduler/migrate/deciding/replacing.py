@@ -5,8 +5,6 @@ There is no way back here. What is left to do is to wait, to write down on the s
 came from, and to take away what was temporary.
 """
 
-from datetime import datetime, timedelta
-
 from rescheduler.migrate.deciding import histories, resting, temporary_budgets
 from rescheduler.migrate.deciding.facts import Intent, Progress, View
 from rescheduler.migrate.deciding.outcomes import Outcome, Reason
@@ -142,9 +140,11 @@ def _end(intent: Intent, view: View, reason: Reason, message: str, *, moved: boo
 
 
 def _is_overdue(terminating: Object, progress: Progress, seconds: float) -> bool:
-    """Its time stamp is the moment by which it should be gone: its grace period is in it."""
-    due = datetime.fromisoformat(terminating["metadata"]["deletionTimestamp"])
-    return progress.now > due + timedelta(seconds=seconds)
+    """Beyond its grace period. Its time stamp is by the clock of the API server, and ours may show
+    another time.
+    """
+    grace: int = terminating["metadata"].get("deletionGracePeriodSeconds") or 0
+    return progress.ending_seconds > grace + seconds
 
 
 def _name(raw: Object) -> str:

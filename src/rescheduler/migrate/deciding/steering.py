@@ -151,7 +151,9 @@ def _evict(intent: Intent, view: View, original: Object, progress: Progress) -> 
         note["fallback"] = Reason.NOT_STEERED.value
     if waiting := groups.why_wait(intent, view, progress):
         return replace(waiting, note={**waiting.note, **note})
-    if progress.budget_refused_seconds > intent.settings.budget_timeout_seconds:
+    is_refused = progress.budget_refused_seconds > intent.settings.budget_timeout_seconds
+    # Once others of its group have left, it follows when their successors are Ready.
+    if is_refused and not objections.mates_have_left(intent, view):
         return verdicts.give_up(Reason.BUDGET_REFUSED, _REFUSED)
     # By these the successor is known later.
     note["siblings"] = tuple(sorted(pod["metadata"]["uid"] for pod in view.pods))
@@ -203,6 +205,9 @@ def _time_to_evict(intent: Intent, view: View) -> float:
     limits = intent.settings
     waiting = limits.steer_timeout_seconds + limits.budget_timeout_seconds
     limit = _time_to_protect(intent) + waiting + limits.ready_timeout_seconds
+    if objections.mates_have_left(intent, view):
+        # A budget may let them go one by one.
+        limit += intent.group_size * limits.ready_timeout_seconds
     if replacing.clean_up(intent, view, Stage.TAKE_BACK) is None:
         return limit
     # What is temporary does not wait longer, whoever else is waited for.

@@ -4,10 +4,10 @@ from dataclasses import replace
 
 from rescheduler.migrate.deciding import marks, patience, replicas, selecting, verdicts
 from rescheduler.migrate.deciding.facts import Intent, Progress, View
-from rescheduler.migrate.deciding.outcomes import Outcome
+from rescheduler.migrate.deciding.outcomes import Outcome, Reason
 from rescheduler.migrate.deciding.stages import Stage
 from rescheduler.migrate.deciding.steps import DeleteCopy, End, Evict, PatchPod, Step, Wait
-from rescheduler.model import conditions, names, workloads
+from rescheduler.model import conditions, names
 from rescheduler.model.objects import Object, is_active, is_terminating, labels, owners
 
 
@@ -27,30 +27,50 @@ def take_back(intent: Intent, view: View, outcome: Outcome, progress: Progress) 
         # A finalizer or a dead node holds it. It is on its way out and counts nowhere.
         return End(replace(outcome, message=f"{outcome.message}; the copy is still terminating"))
     if conditions.holds(copy, "Ready"):
-        return _remove_serving_copy(intent, view, copy, progress)
+        return _remove_serving_copy(intent, view, copy, outcome, progress)
     return DeleteCopy(copy)
 
 
-def _remove_serving_copy(intent: Intent, view: View, copy: Object, progress: Progress) -> Step:
+def _remove_serving_copy(
+    intent: Intent, view: View, copy: Object, outcome: Outcome, progress: Progress
+) -> Step:
     """A copy that serves counts for budgets, and others may have been evicted on its account. So it
     goes by eviction, when the budget says that it may.
     """
     if intent.owner and _has_no_use(view):
         return DeleteCopy(copy)
     if len(selecting.matching(view.budgets, labels(copy))) > 1:
-        return DeleteCopy(copy)  # nobody can evict anything here, so nobody has
+        # Nobody can evict anything here, but somebody may have, before there were several.
+        is_late = progress.here_seconds > patience.to_the_end(copy, intent, view)
+        if is_late or _is_complete_without(view, intent):
+            return DeleteCopy(copy)
+        return Wait("the copy stands in for a pod that is missing", stage=Stage.TAKE_BACK)
     if progress.budget_refused_seconds <= intent.settings.budget_timeout_seconds:
         grace = patience.grace(copy, intent.settings)
         return Evict("evicts the copy", copy, grace, stage=Stage.TAKE_BACK)
     if _is_complete_without(view, intent):
         return DeleteCopy(copy)  # the budget asks for more than the workload has, copy or not
+    if outcome.reason is Reason.WORKLOAD_CHANGED or _is_short(view):
+        return DeleteCopy(copy)  # what is missing may need the room or the quota that it has
     return verdicts.not_finished()
 
 
 def _has_no_use(view: View) -> bool:
-    return view.replica_set is None or bool(
-        workloads.why_changed(view.replica_set, view.deployment)
-    )
+    """Whether nobody wants any pod of the workload any more. Who rolls it out, scales or pauses it
+    relies on as many as before, and the copy may be one of them.
+    """
+    replica_set, deployment = view.replica_set, view.deployment
+    if replica_set is None or is_terminating(replica_set):
+        return True
+    is_ending = deployment is not None and is_terminating(deployment)
+    return is_ending or replicas.wanted(replica_set) == 0
+
+
+def _is_short(view: View) -> bool:
+    """Whether its ReplicaSet has not even made the pods that it should have."""
+    if view.replica_set is None:
+        return False
+    return sum(map(is_active, view.pods)) < replicas.wanted(view.replica_set)
 
 
 def _is_complete_without(view: View, intent: Intent) -> bool:
