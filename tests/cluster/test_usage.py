@@ -137,7 +137,9 @@ async def assert_an_outage_is_told_and_ends(
         light = await place.usage_when("usage is known", observer, is_all_measured)
     assert light.source == dark.source
     assert_as_the_annotations_say(light, observer.snapshot())
-    assert [line["event"] for line in logs if line["event"].startswith("usage")] == [
+    told = [line["event"] for line in logs if line["event"].startswith("usage")]
+    # Of a source that has only just started, the first answers may be incomplete, which is told.
+    assert [each for each in told if each != "usage is measured badly"] == [
         "usage cannot be measured",
         "usage is measured again",
     ]

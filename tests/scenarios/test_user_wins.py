@@ -8,7 +8,7 @@ a part of them, drawn anew each time; with USER_MATRIX=all in the environment, a
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import pytest
@@ -16,7 +16,7 @@ import pytest
 from testbed.api import ApiError
 from testbed.audit import Audit
 from testbed.builders import budget, deployment, pod, service, workload
-from testbed.faultproxy import Faults, Match, hold, hold_events, nth_write
+from testbed.faultproxy import Fault, Faults, Match, hold, hold_events, nth_write
 from testbed.scenarios import POLL_SECONDS, Run
 from tests.scenarios.asking import ask
 from tests.scenarios.drawing import drawn
@@ -128,7 +128,7 @@ def _cases() -> list[Any]:
 
 @pytest.mark.parametrize(("name", "does", "number"), drawn(_cases(), matrix="USER", share=1 / 8))
 async def test_the_user_wins(world: World, name: str, does: str, number: int) -> None:
-    await _meanwhile(world, WAYS[name], does, number)
+    await _meanwhile(world, WAYS[name], WAYS[name].actions[does], number)
 
 
 @pytest.mark.parametrize(
@@ -136,22 +136,48 @@ async def test_the_user_wins(world: World, name: str, does: str, number: int) ->
 )
 async def test_the_user_wins_though_no_watch_tells_of_it(world: World, does: str) -> None:
     """What is old news is read anew before it decides anything that cannot be taken back."""
-    await _meanwhile(world, WAYS["surge"], does, _FIRST_WITH_COPY, is_stale=True)
+    action = WAYS["surge"].actions[does]
+    await _meanwhile(world, WAYS["surge"], action, _FIRST_WITH_COPY, silent=_watches(world))
+
+
+async def test_who_cancels_while_the_original_is_evicted_comes_too_late(world: World) -> None:
+    """No watch has told yet that it leaves: the copy is all there is of it by then."""
+    way, tells = WAYS["copy"], asyncio.Event()
+    tells.set()
+
+    async def cancel(scene: Scene) -> None:
+        tells.clear()
+        await way.actions["cancel"].act(scene)
+
+    action = replace(way.actions["cancel"], act=cancel)
+    silent = _watches(world, "pods", tells)
+    await _meanwhile(world, way, action, way.no_return + 1, silent=silent)
+
+
+def _watches(
+    world: World, resource: str | None = None, tells: asyncio.Event | None = None
+) -> tuple[Match, Fault]:
+    """Of its namespace, which tell nothing until the event is set."""
+    watches = Match(verb="watch", namespace=world.name, resource=resource)
+    return watches, hold_events(tells or asyncio.Event())
 
 
 async def _meanwhile(
-    world: World, way: Way, does: str, number: int, *, is_stale: bool = False
+    world: World,
+    way: Way,
+    action: Action,
+    number: int,
+    *,
+    silent: tuple[Match, Fault] | None = None,
 ) -> None:
-    action = way.actions[does]
     full, empty = await world.add_nodes(2)
     await way.set_stage(world, full, empty)
     pods = sorted(await world.pods("web"), key=lambda each: str(each["metadata"]["name"]))
     scene = Scene(world=world, kind=way.kind, original=pods[-1], target=empty)
     await ask(world, pods[-1], empty, **way.asked)
     async with world.auditor() as auditor, world.faults() as proxy:
-        if is_stale:
-            watches = Match(verb="watch", namespace=world.name)
-            proxy.on(watches, hold_events(asyncio.Event()))
+        if silent is not None:
+            proxy.on(*silent)
         run = await _disturbed(proxy, scene, action, number)
         assert run.code in (0, 1), run
         await _come_to_rest(scene, way, action, run)

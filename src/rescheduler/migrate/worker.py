@@ -214,9 +214,7 @@ class Worker:
             case Probe(body):
                 await self._probe(lookout.intent, body)
             case _:
-                made = await write(
-                    self._context.kube, self._recorder, lookout.intent.namespace, step
-                )
+                made = await self._write(lookout.intent, step)
                 if made is not None:
                     is_budget = isinstance(step, steps.CreateBudget)
                     lookout.learn(POD_DISRUPTION_BUDGETS if is_budget else PODS, made)
@@ -230,6 +228,20 @@ class Worker:
                     memory.budget_allows = step.dry_run
                 if isinstance(step, steps.LabelRecord):
                     memory.steering_since = self._clock.monotonic()
+
+    async def _write(self, intent: Intent, step: steps.Write) -> Object | None:
+        if not (isinstance(step, steps.Evict) and step.stage is Stage.EVICT):
+            return await write(self._context.kube, self._recorder, intent.namespace, step)
+        try:
+            await write(self._context.kube, self._recorder, intent.namespace, step)
+        except errors.Unavailable:
+            self._memory.may_have_evicted = True  # it may be the answer that was lost
+            raise
+        except errors.BudgetRefused:
+            self._memory.may_have_evicted = False  # a pod that ends is refused no more
+            raise
+        self._memory.may_have_evicted = True
+        return None
 
     async def _probe(self, intent: Intent, body: Mapping[str, object]) -> None:
         memory = self._memory

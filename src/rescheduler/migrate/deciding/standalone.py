@@ -140,8 +140,9 @@ def _prepare(
 def _live_on(intent: Intent, view: View, copy: Object, progress: Progress) -> Step | None:
     """The copy is the pod now; None: nobody has made sure of it, so it is not."""
     recorded, original = groups.own_stage(intent, view), view.original
+    is_evicted = recorded in _EVICTED or progress.may_have_evicted
     serves = conditions.holds(copy, "Ready") and is_active(copy)
-    if recorded not in (*_EVICTED, _TAKEN_OVER):
+    if not is_evicted and recorded is not _TAKEN_OVER:
         # Who deletes a pod that nobody would make again wants it gone, and the copy with it.
         is_needed = original is not None and _was_disrupted(original)
         if progress.giving_up or not serves or not is_needed:
@@ -149,12 +150,12 @@ def _live_on(intent: Intent, view: View, copy: Object, progress: Progress) -> St
     message = f"runs as {intent.copy} on {intent.target}"
     if not is_active(copy):
         message = f"ran as {intent.copy} on {intent.target}, and has ended there since"
-    if recorded not in _EVICTED:
+    if not is_evicted:
         message += "; the original left by another hand, or failed"
     if any(_has_name(pod, intent) for pod in view.neighbours):
         message += f"; somebody has made another {intent.pod} since"
     moved = Outcome(moved=True, reason=Reason.COMPLETED, message=message)
-    stage = Stage.CLEAN_UP if recorded in _EVICTED else _TAKEN_OVER
+    stage = Stage.CLEAN_UP if is_evicted else _TAKEN_OVER
     if original is None:
         return complete(copy, moved, stage=stage)
     if not is_terminating(original):
@@ -163,7 +164,7 @@ def _live_on(intent: Intent, view: View, copy: Object, progress: Progress) -> St
             return marks.take_off(original, stage=stage)
         return complete(copy, moved, stage=stage)
     if progress.here_seconds <= patience.to_the_end(original, intent, view):
-        waiting = Stage.WAIT_GONE if recorded in _EVICTED else _TAKEN_OVER
+        waiting = Stage.WAIT_GONE if is_evicted else _TAKEN_OVER
         return Wait("the original is terminating", stage=waiting)
     lingers = replace(moved, message=f"{message}; the original lingers")
     return complete(copy, lingers, stage=stage)
