@@ -205,6 +205,15 @@ CASES: Mapping[str, Sequence[Ask]] = {
         patch("Pod", "web", {"spec": {"schedulingGates": None}}),
         patch("Pod", "web", {"spec": {"nodeSelector": {"a": "b", "c": "d"}}}),
     ],
+    "what cannot be read": [
+        create("Pod", pod(containers="web")),
+        create("Pod", pod(containers=[*containers(), "web"])),
+        create("Pod", pod(terminationGracePeriodSeconds="30")),
+        create("Pod", pod(hostNetwork="yes")),
+        create("Pod", {**pod(), "metadata": {"name": "a", "labels": {"a": 1}}}),
+        create("Pod", {**pod(), "metadata": []}),
+        create("Pod", {**pod(), "spec": "x"}),
+    ],
     "pods that are refused": [
         create("Pod", pod("Web")),
         create("Pod", pod("x" * 254)),

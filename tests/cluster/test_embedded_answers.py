@@ -22,6 +22,7 @@ _PROBLEM = re.compile(
     r"([\w.\[\]/-]+): "
     r"(Invalid value|Required value|Forbidden|Unsupported value|Duplicate value|Too long)"
 )
+_UNREADABLE = re.compile(r"(?<=json: cannot unmarshal )\w+.*")
 _NUMBERS = re.compile(r"[0-9a-f]{8}-[0-9a-f-]{27}|(?<=record \()[0-9]+")
 _ITS_OWN = (
     ".metadata.uid",
@@ -100,13 +101,15 @@ async def _answer(api: Api, namespace: str, ask: Ask) -> Mapping[str, object]:
 
 
 def _words(problem: ApiError) -> object:
-    """Of what is invalid, which fields and why, in a word; else all of it."""
+    """Of what is invalid, which fields and why, in a word; else all of it, but for Go's own types
+    of what cannot be read, where ours says which one it is.
+    """
     words = str(problem).partition(": ")[2]
     if words.startswith("{"):
         words = json.loads(words)["message"]
     if problem.status == 422:
         return sorted(set(_PROBLEM.findall(words.replace("invalid: [", "invalid: "))))
-    return _NUMBERS.sub("*", words)
+    return _NUMBERS.sub("*", _UNREADABLE.sub("*", words))
 
 
 def _is_of_token(item: object) -> bool:

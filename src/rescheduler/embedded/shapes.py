@@ -327,7 +327,8 @@ def _problems(shape: Any, value: Any, path: str) -> Iterator[str]:  # noqa: ANN4
 
 def _is_not(path: str, value: Any, wanted: str) -> str:  # noqa: ANN401
     if wanted == _QUANTITY:
-        return f"{path}: quantities must match the regular expression '{_QUANTITY_RULE}'"
+        # The server does not say which.
+        return f"quantities must match the regular expression '{_QUANTITY_RULE}'"
     found = _CALLED.get(type(value)) or f"number {value}"
     return f"json: cannot unmarshal {found} into Go struct field {path} of type {wanted}"
 

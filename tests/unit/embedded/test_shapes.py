@@ -51,7 +51,7 @@ def _with(item: Object, path: str, value: Any) -> Object:  # noqa: ANN401 - any 
         (
             "spec.template.spec.containers.0.resources",
             {"requests": {"cpu": "x"}},
-            "requests.cpu: q",
+            "quantities must match the regular expression",
         ),
     ],
 )
