@@ -118,7 +118,7 @@ class ApiServer:
     ) -> Object:
         kind = self.kind_of(resource)
         item = _given(body)
-        validating.check_shape(kind, item)
+        validating.check_types(kind, item)
         self._name(kind, namespace, item)
         admitting.check_namespace(self.store, kind, item)
         self._begin(kind, item)
@@ -199,7 +199,7 @@ class ApiServer:
         dry_run: bool = False,
     ) -> Object:
         after = _given(body)
-        validating.check_shape(self.kind_of(resource), after)
+        validating.check_types(self.kind_of(resource), after)
         metadata = after.get("metadata") or {}
         if not metadata.get("name"):
             raise refusals.bad_request("name must be provided")
@@ -228,7 +228,7 @@ class ApiServer:
         is_of_scale = subresource == scaling.SUBRESOURCE
         known = scaling.scale_of(resource, before) if is_of_scale else before
         after = merge(known, _copied(change))
-        validating.check_shape(self.kind_of(resource), after)
+        validating.check_types(self.kind_of(resource), after)
         return self._written(resource, before, after, subresource, dry_run=dry_run)
 
     def _written(

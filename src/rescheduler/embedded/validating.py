@@ -6,11 +6,11 @@ from typing import Final
 
 from rescheduler import wire
 from rescheduler.embedded import (
+    json_types,
     pod_changes,
     pod_migrations,
     pod_specs,
     refusals,
-    shapes,
     workload_specs,
 )
 from rescheduler.embedded.kinds import Kind
@@ -55,9 +55,9 @@ _NEVER_BLINDLY: Final = (
 """Who replaces one of these must name the version that it has seen."""
 
 
-def check_shape(kind: Kind, item: Object) -> None:
+def check_types(kind: Kind, item: Object) -> None:
     """What is of other types cannot even be read."""
-    if problem := shapes.problem_of(kind, item):
+    if problem := json_types.problem_of(kind, item):
         name, version = kind.name, kind.resource.group_version.rpartition("/")[2]
         raise refusals.bad_request(
             f'{name} in version "{version}" cannot be handled as a {name}: {problem}'
