@@ -77,7 +77,10 @@ def _contest(table: Table, data: Path, folder: Path, seconds: list[float]) -> No
         )
         valid = "" if scored.returncode == 0 else ", NOT VALID"
         score = scored.stdout.strip().rpartition(" ")[2]
-        bound = plan.reports[0].figures["bound"]
+        [report] = plan.reports
+        if not plan.moves:
+            sys.exit(f"nothing moves on the contest cluster: {report.summary}")
+        bound = report.figures["bound"]
         table.add_row(
             f"packing a contest cluster, {limit:g} s of search",
             f"score {int(score):,}{valid}",

@@ -1,9 +1,15 @@
 """Pods of all kinds of owners: who is moved, who is not, and that they are told apart (S31)."""
 
+from typing import Any
+
+import pytest
+
 from testbed.api import Object
 from testbed.builders import deployment, job, pod, pod_spec, service, workload
 from testbed.scenarios import Scene
 from tests.scenarios.judging import assert_exactly_one_moved
+
+REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
 
 
 async def test_moves_a_pod_of_a_replica_set_that_no_deployment_has(world: Scene) -> None:
@@ -39,6 +45,59 @@ async def test_refuses_where_the_only_label_is_what_a_service_selects_by(world: 
     # Moving it would interrupt it, which nobody has asked for.
     assert {"pods.interruptions" in line["because"] for line in run.said("stays")} == {True}
     assert audit.writes() == []
+    assert _uids(await world.pods("web")) == before
+
+
+def _spread(**more: Any) -> Object:  # noqa: ANN401 - further fields of the constraint
+    """Of the web, as evenly as four pods on one of two nodes can be."""
+    constraint = {
+        "maxSkew": 4,
+        "topologyKey": "kubernetes.io/hostname",
+        "whenUnsatisfiable": "DoNotSchedule",
+        "labelSelector": {"matchLabels": {"app": "web"}},
+        **more,
+    }
+    return pod_spec() | {"topologySpreadConstraints": [constraint]}
+
+
+@pytest.mark.parametrize(
+    "web",
+    [
+        pytest.param(workload("ReplicaSet", "web", spec=_spread(), replicas=4), id="by-the-label"),
+        pytest.param(
+            deployment("web", spec=_spread(matchLabelKeys=["pod-template-hash"]), replicas=4),
+            id="by-the-hash",
+        ),
+    ],
+)
+async def test_moves_a_pod_whose_siblings_alone_go_by_what_a_copy_lacks(
+    world: Scene, web: Object
+) -> None:
+    full, empty = await world.add_nodes(2)
+    await world.deploy(web, on=full)
+    async with world.auditor() as auditor:
+        run = await world.run()
+        audit = await world.audit(auditor)
+    assert run.code == 0, run
+    await assert_exactly_one_moved(world, audit, app="web", to=empty)
+
+
+async def test_refuses_where_others_go_by_the_only_label(world: Scene) -> None:
+    """While a copy lacks it, the scheduler could put them beside it, where they would not be."""
+    full, _ = await world.add_nodes(2)
+    term = {
+        "topologyKey": "kubernetes.io/hostname",
+        "labelSelector": {"matchLabels": {"app": "web"}},
+    }
+    apart = {"podAntiAffinity": {REQUIRED: [term]}}
+    await world.deploy(workload("ReplicaSet", "web", replicas=4), on=full)
+    await world.create(deployment("shy", replicas=1, spec=pod_spec() | {"affinity": apart}))
+    await world.wait("shy is complete", lambda: world.is_complete("shy"))
+    before = _uids(await world.pods("web"))
+    run = await world.run()
+    assert run.code == 0, run
+    told = "anti-affinity of another workload selects by app"
+    assert [line for line in run.said("stays") if told in line["because"]]
     assert _uids(await world.pods("web")) == before
 
 

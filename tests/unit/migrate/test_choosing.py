@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from rescheduler.migrate.deciding import choosing
 from rescheduler.migrate.deciding.choosing import choose
 from rescheduler.migrate.deciding.facts import Intent, Owner, View
 from rescheduler.migrate.deciding.stages import Method
@@ -159,7 +160,7 @@ NO_SURGE: list[tuple[Change | None, dict[str, Any], str]] = [
     (
         None,
         {"network_policies": (_policy(ToyCluster()),)},
-        "a Service, budget or NetworkPolicy would not select the copy as it does the pod",
+        choosing.NO_LABEL_TO_LACK,
     ),
     (
         _sibling_goes_first,
@@ -177,6 +178,18 @@ def test_where_there_cannot_be_two_it_is_steered_or_stays(
     intent, view = scene(change, **of_view)
     assert why_not(intent, view) == f"NotMovable: its move would interrupt it: {reason}"
     assert choose(replace(intent, may_interrupt=True), view) is Method.STEER
+
+
+def test_only_others_are_led_astray_by_what_a_copy_lacks() -> None:
+    cluster = ToyCluster()
+    selector = cluster.replica_sets["rs-1"]["spec"]["selector"]
+    spread = {"topologySpreadConstraints": [{"labelSelector": selector}]}
+    for sibling in cluster.siblings:
+        sibling["spec"] |= spread
+    assert choose(cluster.intent, cluster.view()) is Method.SURGE
+    stranger = {"metadata": {"name": "other", "uid": "other"}, "spec": spread}
+    view = replace(cluster.view(), neighbours=(*cluster.view().neighbours, stranger))
+    assert choosing.NO_LABEL_TO_LACK in why_not(cluster.intent, view)
 
 
 @pytest.mark.parametrize(

@@ -113,6 +113,9 @@ def test_what_a_controller_has_put_there_can_be_lacked(label: str) -> None:
     assert interrupted(snapshot(hashed, replicasets=sets, services=[service(app="web")])) == ""
 
 
+WHOSE = ("its own", "a sibling's copy's", "another's", "a stranger's", "of another namespace")
+
+
 def preferred(term: Object) -> Object:
     [required] = term["podAntiAffinity"].values()
     weighed = [{"weight": 1, "podAffinityTerm": each} for each in required]
@@ -126,27 +129,40 @@ def near(term: Object) -> Object:
 @pytest.mark.parametrize(
     ("rules", "told"),
     [
-        (lambda: {"affinity": apart()}, "anti-affinity of a pod selects by app"),
-        (lambda: {"affinity": preferred(apart())}, "anti-affinity of a pod selects by app"),
-        (lambda: {"affinity": near(apart())}, "affinity of a pod selects by app"),
+        (lambda: {"affinity": apart()}, "anti-affinity of another workload selects by app"),
+        (
+            lambda: {"affinity": preferred(apart())},
+            "anti-affinity of another workload selects by app",
+        ),
+        (lambda: {"affinity": near(apart())}, "affinity of another workload selects by app"),
         (
             lambda: {"topologySpreadConstraints": spread()},
-            "topology spread of a pod selects by app",
+            "topology spread of another workload selects by app",
         ),
         (lambda: {"affinity": apart(labelSelector={"matchLabels": {"app": "other"}})}, ""),
         (lambda: {"affinity": apart(labelSelector=None)}, ""),
     ],
 )
-@pytest.mark.parametrize("whose", ["its own", "another's", "of another namespace"])
-def test_nor_may_a_pod_go_by_it_that_asks_for_company(
+@pytest.mark.parametrize("whose", WHOSE)
+def test_nor_may_a_pod_of_others_go_by_it_that_asks_for_company(
     rules: Callable[[], Object], told: str, whose: str
 ) -> None:
-    is_own, namespace = whose == "its own", "other" if "namespace" in whose else "shop"
-    asks = pod("asks", metadata={"namespace": namespace, "labels": {"app": "asks"}}, **rules())
-    pods = [pod(metadata={"labels": LABELS}, **rules())] if is_own else [POD, asks]
-    cluster = snapshot(*pods, replicasets=[selecting({"app": "web"})])
-    is_near = told and namespace == "shop"
-    assert interrupted(cluster) == (f"{NONE_TO_LACK}{told}" if is_near else "")
+    pods = {
+        "its own": [pod(metadata={"labels": LABELS}, **rules())],
+        "a sibling's copy's": [
+            pod(metadata={"labels": LABELS}, **rules()),
+            pod("copy", metadata={"labels": {"tier": "front"}}, **rules()),
+        ],
+        "another's": [POD, pod("asks", metadata={"labels": {"app": "asks"}}, **rules())],
+        "a stranger's": [POD, pod("asks", metadata={"labels": {"name": "asks"}}, **rules())],
+        "of another namespace": [
+            POD,
+            pod("asks", metadata={"namespace": "other", "labels": {"app": "asks"}}, **rules()),
+        ],
+    }
+    cluster = snapshot(*pods[whose], replicasets=[selecting({"app": "web"})])
+    is_of_others = told and whose in ("another's", "a stranger's")
+    assert interrupted(cluster) == (f"{NONE_TO_LACK}{told}" if is_of_others else "")
 
 
 @pytest.mark.parametrize("left_out", [True, False])

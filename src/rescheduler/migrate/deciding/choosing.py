@@ -3,6 +3,7 @@
 Planning has chosen from its snapshot; the live objects have the last word.
 """
 
+from collections.abc import Iterable
 from typing import Final
 
 from rescheduler.config.migration import AUTO, STEER, SURGE
@@ -21,6 +22,10 @@ from rescheduler.model.objects import (
 )
 from rescheduler.model.selectors import Selector
 
+NO_LABEL_TO_LACK: Final = (
+    "a Service, budget, NetworkPolicy or rule of another workload would not select the copy as it "
+    "does the pod"
+)
 _SHARED_VOLUMES: Final = frozenset(
     {
         "azureFile",
@@ -148,7 +153,7 @@ def why_no_surge(intent: Intent, view: View, original: Object, replica_set: Obje
         return exclusive
     withheld = withheld_label(view, original, replica_set)
     if withheld is None:
-        return "a Service, budget or NetworkPolicy would not select the copy as it does the pod"
+        return NO_LABEL_TO_LACK
     if sibling := replicas.why_a_sibling_goes_first(intent, view, replica_set):
         return sibling
     template = (replica_set["spec"]["template"].get("metadata") or {}).get("labels") or {}
@@ -179,16 +184,27 @@ def _why_volumes_are_exclusive(view: View, original: Object) -> str:
 
 
 def withheld_label(view: View, original: Object, replica_set: Object) -> str | None:
-    return copies.withheld_label(replica_set, labels(original), selecting_by(view))
+    """Best one that no pod goes by in choosing its company. Else one that only its siblings do:
+    where they are is asked with all labels when the move is planned and when it begins, while
+    others, who may come at any time, could be led astray by what the copy lacks.
+    """
+    known, uid = labels(original), replica_set["metadata"]["uid"]
+    best = copies.withheld_label(replica_set, known, selecting_by(view, view.neighbours))
+    if best is not None:
+        return best
+    others = [pod for pod in view.neighbours if all(each["uid"] != uid for each in owners(pod))]
+    return copies.withheld_label(replica_set, known, selecting_by(view, others))
 
 
-def selecting_by(view: View) -> list[Selector]:
-    """Whoever finds pods by their labels has to find the copy just as it finds the pod."""
+def selecting_by(view: View, pods: Iterable[Object]) -> list[Selector]:
+    """Whoever finds pods by their labels has to find the copy just as it finds the pod; so have
+    these pods, in the company they keep.
+    """
     return [
         *selecting.of_services(view.services),
         *selecting.of_budgets(view.budgets),
         *selecting.of_network_policies(view.network_policies),
-        *selecting.of_pods(view.neighbours),
+        *selecting.of_pods(pods),
     ]
 
 

@@ -101,7 +101,8 @@ def _why_never(intent: Intent, view: View, original: Object, copy: dict[str, str
     if several := serving.why_several_budgets(view, original):
         return several
     known = labels(original)
-    if any(each.matches(copy) != each.matches(known) for each in choosing.selecting_by(view)):
+    finding = choosing.selecting_by(view, view.neighbours)
+    if any(each.matches(copy) != each.matches(known) for each in finding):
         return "a Service, budget or NetworkPolicy would not select the copy as it does the pod"
     return choosing.why_adopted(view, copy, intent.copy)
 
