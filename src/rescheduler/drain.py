@@ -117,6 +117,8 @@ class Drain:
                 fence=term.number,
                 why_not=checking(observer, self._configuration),
                 carry_out=leadership is not None,
+                # What others ask for on other nodes is for whoever leads when we are done.
+                begins=lambda record: record["spec"].get("source") == self._node,
             ) as migrator:
                 await migrator.synced()
                 await self._cordon(kube)

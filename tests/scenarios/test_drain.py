@@ -169,6 +169,30 @@ async def test_records_of_namespaces_that_are_not_ours_are_not_waited_for(world:
     assert run.lines[-1] == f"node/{full} drained: 1 pod moved"
 
 
+async def test_what_others_ask_for_elsewhere_is_not_begun(world: World) -> None:
+    full, empty = await set_free(world, replicas=1)
+    await world.cordon(full)
+    await world.deploy(deployment("other", replicas=1), on=empty)
+    [pod] = await world.pods("other")
+    await ask(world, pod, (await world.add_nodes(1))[0])
+    run = await drain(world, full)
+    assert run.code == 0, run
+    assert run.lines[-1] == f"node/{full} drained: 1 pod moved"
+    theirs = next(each for each in await world.records() if each["spec"]["source"] == empty)
+    assert (theirs.get("status") or {}).get("phase", "Pending") == "Pending"
+    assert await world.nodes_of("other") == [empty]
+
+
+async def test_what_others_ask_for_on_the_node_is_carried_out_too(world: World) -> None:
+    full, empty = await set_free(world, replicas=1)
+    [pod] = await world.pods("web")
+    await ask(world, pod, empty)
+    run = await drain(world, full)
+    assert run.code == 0, run
+    assert [each["status"]["phase"] for each in await world.records()] == ["Completed"]
+    assert await world.nodes_of("web") == [empty]
+
+
 async def test_a_node_that_is_not_there_is_named(world: World) -> None:
     [node] = await world.add_nodes(1)
     run = await drain(world, node + "0")

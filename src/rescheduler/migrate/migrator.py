@@ -7,7 +7,7 @@ also those that another leader left in the middle.
 import asyncio
 import random
 from collections import Counter
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Final
@@ -81,6 +81,7 @@ class Migrator:
         fence: int,
         why_not: Callable[[Intent], str],
         carry_out: bool,
+        begins: Callable[[Object], bool],
         tries_again: bool,
         jitter: random.Random,
     ) -> None:
@@ -89,6 +90,7 @@ class Migrator:
         self._configuration = configuration
         self._settings = configuration.migration
         self._carry_out = carry_out
+        self._begins = begins
         self._tries_again = tries_again
         self._news = asyncio.Event()
         """For `run` alone, which clears it."""
@@ -232,11 +234,11 @@ class Migrator:
         self._resting = {key: until for key, until in self._resting.items() if until > now}
         unfinished = self._ours()
         self._forget_all_but(unfinished)
-        waiting = [
+        waiting = self._ours_to_begin(
             each
             for each in unfinished
             if key_of(each) not in self._running and key_of(each) not in self._resting
-        ]
+        )
         has_begun = any(records.phase_of(each) is Phase.IN_PROGRESS for each in waiting)
         if not waiting or (self._room(now) <= 0 and not has_begun):
             return
@@ -254,6 +256,19 @@ class Migrator:
             overdue=self._overdue(waiting, now),
         ):
             self._start(record)
+
+    def _ours_to_begin(self, waiting: Iterable[Object]) -> list[Object]:
+        """Those that have begun, those that are asked for here, and those of their groups."""
+        found = list(waiting)
+        mine = {
+            key_of(each)
+            for each in found
+            if records.phase_of(each) is Phase.IN_PROGRESS
+            or key_of(each) in self._tickets
+            or self._begins(each)
+        }
+        groups = {group_of(each) for each in found if key_of(each) in mine} - {""}
+        return [each for each in found if key_of(each) in mine or group_of(each) in groups]
 
     def _is_known(self, record: Object) -> bool:
         """Whose pod it is; what has begun goes on in any case."""
@@ -373,14 +388,16 @@ async def migrating(  # noqa: PLR0913
     fence: int = 0,
     why_not: Callable[[Intent], str] = lambda _: "",
     carry_out: bool = True,
+    begins: Callable[[Object], bool] = lambda _: True,
     tries_again: bool = False,
     jitter: random.Random | None = None,
 ) -> AsyncIterator[Migrator]:
     """Goes on with what is unfinished, and with what is asked for, until the block ends.
 
-    `carry_out` False: only asks, and sees how it goes; somebody else carries it out. `tries_again`:
-    what failed before is asked for anew, which is for one who stays to see its end. `jitter`
-    spreads retries.
+    `carry_out` False: only asks, and sees how it goes; somebody else carries it out. `begins`: of
+    the records that nobody has begun and that are not asked for here, those to be carried out, too.
+    `tries_again`: what failed before is asked for anew, which is for one who stays to see its end.
+    `jitter` spreads retries.
     """
     migrator = Migrator(
         kube,
@@ -390,6 +407,7 @@ async def migrating(  # noqa: PLR0913
         fence=fence,
         why_not=why_not,
         carry_out=carry_out,
+        begins=begins,
         tries_again=tries_again,
         jitter=jitter or random.Random(),  # noqa: S311 - guards nothing
     )

@@ -29,6 +29,10 @@ class Tickets:
         self._running = running
         self._ends: dict[Key, asyncio.Future[Outcome]] = {}
 
+    def __contains__(self, key: Key) -> bool:
+        """Whether somebody waits for its end."""
+        return key in self._ends
+
     def issue(self, move: Move, record: Object) -> Ticket:
         key = key_of(record)
         if key not in self._ends:
