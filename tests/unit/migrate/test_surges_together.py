@@ -14,7 +14,7 @@ from rescheduler.migrate.deciding.outcomes import Reason
 from rescheduler.migrate.deciding.stages import Stage
 from rescheduler.migrate.deciding.steps import Wait
 from tests.unit.migrate.driving import FAULTS, SECONDS_LATE, Drive, Event, is_adoption
-from tests.unit.migrate.test_surge import ACTIONS, Action
+from tests.unit.migrate.surge_scenes import ACTIONS, Action
 from tests.unit.migrate.toy_cluster import (
     SETTINGS,
     TARGET,
