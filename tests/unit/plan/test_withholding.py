@@ -113,7 +113,25 @@ def test_what_a_controller_has_put_there_can_be_lacked(label: str) -> None:
     assert interrupted(snapshot(hashed, replicasets=sets, services=[service(app="web")])) == ""
 
 
-WHOSE = ("its own", "a sibling's copy's", "another's", "a stranger's", "of another namespace")
+WHOSE = (
+    "its own",
+    "a sibling's copy's",
+    "another's",
+    "of one with its labels",
+    "of nobody's",
+    "of another namespace",
+)
+
+
+def asking(
+    owner: Object | None,
+    rules: Object,
+    labels: dict[str, str],
+    annotations: dict[str, str] | None = None,
+    namespace: str = "shop",
+) -> Object:
+    metadata = {"namespace": namespace, "labels": labels, "annotations": annotations or {}}
+    return pod("asks", owner=owner, metadata=metadata, **rules)
 
 
 def preferred(term: Object) -> Object:
@@ -147,21 +165,21 @@ def near(term: Object) -> Object:
 def test_nor_may_a_pod_of_others_go_by_it_that_asks_for_company(
     rules: Callable[[], Object], told: str, whose: str
 ) -> None:
+    own = pod(metadata={"labels": LABELS}, **rules())
+    told_of_original = {"scheduler.alpha.kubernetes.io/original-pod": "uid-web-1"}
     pods = {
-        "its own": [pod(metadata={"labels": LABELS}, **rules())],
-        "a sibling's copy's": [
-            pod(metadata={"labels": LABELS}, **rules()),
-            pod("copy", metadata={"labels": {"tier": "front"}}, **rules()),
-        ],
-        "another's": [POD, pod("asks", metadata={"labels": {"app": "asks"}}, **rules())],
-        "a stranger's": [POD, pod("asks", metadata={"labels": {"name": "asks"}}, **rules())],
+        "its own": [own],
+        "a sibling's copy's": [own, asking(None, rules(), {"tier": "front"}, told_of_original)],
+        "another's": [POD, asking(owned_by("ReplicaSet", "asks"), rules(), {"app": "asks"})],
+        "of one with its labels": [POD, asking(owned_by("ReplicaSet", "asks"), rules(), LABELS)],
+        "of nobody's": [POD, asking(None, rules(), LABELS)],
         "of another namespace": [
             POD,
-            pod("asks", metadata={"namespace": "other", "labels": {"app": "asks"}}, **rules()),
+            asking(owned_by("ReplicaSet", "asks"), rules(), {"app": "asks"}, namespace="other"),
         ],
     }
     cluster = snapshot(*pods[whose], replicasets=[selecting({"app": "web"})])
-    is_of_others = told and whose in ("another's", "a stranger's")
+    is_of_others = told and whose in ("another's", "of one with its labels", "of nobody's")
     assert interrupted(cluster) == (f"{NONE_TO_LACK}{told}" if is_of_others else "")
 
 

@@ -208,7 +208,7 @@ class Movable:
             of_owner.interrupts
             or exclusive
             or of_spec.interrupts
-            or self._withholding.why_none(pod_class, self._owner(row), labels)
+            or self._withholding.why_none(row)
             or self._placement.why_no_copy(row)
             or (self._no_second(row, charged) if charged and not is_bare else ""),
             told,

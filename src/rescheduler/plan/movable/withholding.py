@@ -6,9 +6,10 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from rescheduler.model import company, selectors
-from rescheduler.model.cluster import Owner
-from rescheduler.model.columns import PodClass
+import numpy as np
+
+from rescheduler.model import company, names, pins, selectors
+from rescheduler.model.columns import NONE
 from rescheduler.model.objects import Object, spec
 from rescheduler.model.selectors import Operator, Requirement, Selector
 from rescheduler.model.snapshot import Snapshot
@@ -25,8 +26,8 @@ _COMPANY: Final = tuple(f'"{key}":'.encode() for key in company.FIELDS)
 class _Selecting:
     who: str
     selector: Selector
-    asking: PodClass | None
-    """Whose pods keep that company."""
+    owner: int | None
+    """Whose pods ask for that company, as a row of `Snapshot.owners`."""
 
 
 class Withholding:
@@ -34,11 +35,15 @@ class Withholding:
         self._snapshot = snapshot
         self._by_namespace: dict[str, _Index] = {}
 
-    def why_none(self, pod: PodClass, owner: Owner | None, labels: Mapping[str, str]) -> str:
-        """Empty: there is one, as far as is known who selects what. `labels`: all that it has."""
+    def why_none(self, row: int) -> str:
+        """Empty: there is one, as far as is known who selects what."""
+        snapshot = self._snapshot
+        number = int(snapshot.pods.owner[row])
+        owner = snapshot.owners[number] if number != NONE else None
         if owner is None or owner.kind != "ReplicaSet":
             return ""
-        replica_set = self._snapshot.find("replicasets", pod.namespace, owner.name)
+        pod_class = snapshot.class_of(row)
+        replica_set = snapshot.find("replicasets", pod_class.namespace, owner.name)
         selector = spec(replica_set).get("selector") if replica_set else None
         if not selector:
             return ""
@@ -46,35 +51,38 @@ class Withholding:
         # What a controller has put there means nothing to anybody else.
         if not asked.keys().isdisjoint(TEMPLATE_HASHES):
             return ""
+        labels = {**pod_class.labels, **snapshot.own_labels_of(row)}
         missed = []
         for label in sorted(asked):
-            who = self._who_misses(label, pod, asked, labels)
+            who = self._who_misses(label, labels, pod_class.namespace, number)
             if not who:
                 return ""
             missed.append(f"{who} selects by {label}")
         told = ", ".join(missed) or "its ReplicaSet asks for no single label"
         return f"there is no label that a copy could lack: {told}"
 
-    def _who_misses(
-        self, label: str, pod: PodClass, asked: Mapping[str, str], labels: Mapping[str, str]
-    ) -> str:
-        if pod.namespace not in self._by_namespace:
-            self._by_namespace[pod.namespace] = _Index(self._who_selects(pod.namespace))
+    def _who_misses(self, label: str, labels: Mapping[str, str], namespace: str, owner: int) -> str:
+        """But siblings. What they ask of each other is asked of a move with all labels, when it is
+        planned and when it begins; who comes from elsewhere could be led astray by what a copy
+        lacks.
+        """
+        if namespace not in self._by_namespace:
+            self._by_namespace[namespace] = _Index(self._who_selects(namespace))
         without = {key: value for key, value in labels.items() if key != label}
         return next(
             (
                 each.who
-                for each in self._by_namespace[pod.namespace].by(label, labels.get(label, ""))
-                if not (each.asking and _is_sibling(each.asking, pod, asked))
+                for each in self._by_namespace[namespace].by(label, labels.get(label, ""))
+                if each.owner != owner
                 and each.selector.matches(labels) != each.selector.matches(without)
             ),
             "",
         )
 
     def _who_selects(self, namespace: str) -> Iterator[_Selecting]:
-        for who, asked, asking in (*self._holders(namespace), *self._company(namespace)):
+        for who, asked, owner in (*self._holders(namespace), *self._company(namespace)):
             try:
-                yield _Selecting(who, selectors.from_object(asked), asking)
+                yield _Selecting(who, selectors.from_object(asked), owner)
             except selectors.InvalidSelectorError:
                 continue  # as the server has it, it selects nothing
 
@@ -89,15 +97,30 @@ class Withholding:
                     asked = {"matchLabels": asked} if asked else None
                 yield f"{kind} {name}", asked, None
 
-    def _company(self, namespace: str) -> Iterator[tuple[str, Object | None, PodClass]]:
+    def _company(self, namespace: str) -> Iterator[tuple[str, Object | None, int]]:
         """What pods ask of the company they keep: a copy has to count there as the pod does."""
-        for each in self._snapshot.classes:
+        for number, each in enumerate(self._snapshot.classes):
             if each is None or each.namespace != namespace:
                 continue
             template = self._snapshot.templates[each.template]
             if template and any(key in template.spec_json for key in _COMPANY):
+                owners = self._owners_of(number)
                 for rule, asked in company.asked_for(template.spec()):
-                    yield f"{rule} of another workload", asked, each
+                    for owner in owners:
+                        yield f"{rule} of another workload", asked, owner
+
+    def _owners_of(self, number: int) -> list[int]:
+        """Of pods of this class, but for copies on their way, who are their ReplicaSet's soon."""
+        pods, rows = self._snapshot.pods, self._snapshot.rows_of_class(number)
+        owners = pods.owner[rows]
+        found: list[int] = np.unique(owners[owners != NONE]).tolist()
+        is_alone = any(not self._is_on_its_way(row) for row in rows[owners == NONE].tolist())
+        return [*found, NONE] if is_alone else found
+
+    def _is_on_its_way(self, row: int) -> bool:
+        pods = self._snapshot.pods
+        is_copy = names.ORIGINAL_POD in pods.annotations.get(row, {})
+        return is_copy and not pins.is_name_of_copy(pods.names[row].rpartition("/")[2], "")
 
 
 class _Index:
@@ -123,14 +146,3 @@ def _keys(asked: Requirement) -> Iterator[tuple[str, str | None]]:
         return
     for value in asked.values:
         yield asked.key, value
-
-
-def _is_sibling(other: PodClass, pod: PodClass, asked: Mapping[str, str]) -> bool:
-    """Whether it is a replica like the pod, or the copy of one, which lacks a label for a while.
-    What replicas ask of each other is asked of a move with all labels, when it is planned and when
-    it begins; only who comes from elsewhere could be led astray by what a copy lacks.
-    """
-    if all(other.labels.get(key) == value for key, value in asked.items()):
-        return True
-    is_alike = other.template == pod.template
-    return is_alike and all(other.labels.get(key, value) == value for key, value in asked.items())
