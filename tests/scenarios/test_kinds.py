@@ -8,6 +8,7 @@ from testbed.api import Object
 from testbed.builders import deployment, job, pod, pod_spec, service, workload
 from testbed.scenarios import Scene
 from tests.scenarios.judging import assert_exactly_one_moved
+from tests.scenarios.stage import set_stage
 
 REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
 
@@ -80,6 +81,30 @@ async def test_moves_a_pod_whose_siblings_alone_go_by_what_a_copy_lacks(
         audit = await world.audit(auditor)
     assert run.code == 0, run
     await assert_exactly_one_moved(world, audit, app="web", to=empty)
+
+
+async def test_a_moved_pod_lets_the_next_revision_come_as_its_siblings_do(world: Scene) -> None:
+    """Apart from its own revision only, which it could not name yet as it was created."""
+    term = {
+        "topologyKey": "kubernetes.io/hostname",
+        "labelSelector": {"matchLabels": {"app": "web"}},
+        "matchLabelKeys": ["pod-template-hash"],
+    }
+    apart = {"podAntiAffinity": {REQUIRED: [term]}}
+    full, empty = await set_stage(world, 1, spec=pod_spec() | {"affinity": apart})
+    [pod] = await world.pods("web")
+    run = await world.run()
+    assert run.code == 0, run
+    assert await world.nodes_of("web") == [empty]
+    [moved] = await world.pods("web")
+    asked, now_asked = (
+        each["spec"]["affinity"]["podAntiAffinity"][REQUIRED][0]["labelSelector"]
+        for each in (pod, moved)
+    )
+    assert now_asked == asked
+    await world.cordon(full)
+    await world.roll_out("web", "app:2")
+    await world.wait("web is rolled out", lambda: world.is_complete("web"))
 
 
 async def test_refuses_where_others_go_by_the_only_label(world: Scene) -> None:

@@ -1,7 +1,7 @@
 """Which other pods the specification of a pod goes by: affinity, anti-affinity, topology spread."""
 
 from collections.abc import Iterator
-from typing import Final
+from typing import Any, Final
 
 from rescheduler.model.objects import Object
 
@@ -11,13 +11,19 @@ _SPREAD: Final = "topologySpreadConstraints"
 FIELDS: Final = (*_AFFINITY, _SPREAD)
 
 
-def asked_for(spec: Object) -> Iterator[tuple[str, Object | None]]:
-    """The label selector of every such rule, and what kind of rule it is."""
+def rules(spec: Object) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Every such rule, after what kind of rule it is."""
     affinity = spec.get("affinity") or {}
     for field, rule in _AFFINITY.items():
         for terms in (affinity.get(field) or {}).values():
             for each in terms or ():
                 # Those that are only preferred have a weight beside them.
-                yield rule, (each.get("podAffinityTerm") or each).get("labelSelector")
+                yield rule, each.get("podAffinityTerm") or each
     for each in spec.get(_SPREAD) or ():
-        yield "topology spread", each.get("labelSelector")
+        yield "topology spread", each
+
+
+def asked_for(spec: Object) -> Iterator[tuple[str, Object | None]]:
+    """The label selector of every such rule, after what kind of rule it is."""
+    for rule, each in rules(spec):
+        yield rule, each.get("labelSelector")

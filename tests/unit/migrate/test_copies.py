@@ -1,5 +1,6 @@
 """The copy of a pod: what it is made of, and how it is known again."""
 
+import json
 import re
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -56,6 +57,38 @@ def build(intent: Intent = INTENT, **changes: Any) -> dict[str, Any]:  # noqa: A
     template = REPLICA_SET["spec"]["template"] | changes
     replica_set = {**REPLICA_SET, "spec": {**REPLICA_SET["spec"], "template": template}}
     return copies.build(intent, replica_set, withheld="pod-template-hash", at=AT)
+
+
+def test_goes_by_the_label_that_it_lacks_as_its_siblings_do() -> None:
+    """The API server reads `matchLabelKeys` off a pod's labels once, as it is created."""
+    term = {
+        "topologyKey": "zone",
+        "labelSelector": {"matchLabels": {"app": "web"}},
+        "matchLabelKeys": ["tier", "pod-template-hash"],
+    }
+    unlike = term | {"matchLabelKeys": [], "mismatchLabelKeys": ["pod-template-hash"]}
+    preferred = {"weight": 1, "podAffinityTerm": term}
+    affinity = {
+        "podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]},
+        "podAffinity": {
+            "requiredDuringSchedulingIgnoredDuringExecution": [unlike],
+            "preferredDuringSchedulingIgnoredDuringExecution": [preferred],
+        },
+    }
+    spec = {"affinity": affinity, "topologySpreadConstraints": [term]}
+    made = build(spec=json.loads(json.dumps(spec)))["spec"]
+
+    def said(operator: str) -> dict[str, Any]:
+        only = {"key": "pod-template-hash", "operator": operator, "values": ["6f9c"]}
+        return {"matchLabels": {"app": "web"}, "matchExpressions": [only]}
+
+    by_hash = term | {"matchLabelKeys": ["tier"], "labelSelector": said("In")}
+    [apart] = made["affinity"]["podAntiAffinity"].values()
+    required, [weighed] = made["affinity"]["podAffinity"].values()
+    assert apart == made["topologySpreadConstraints"] == [by_hash]
+    assert weighed == {"weight": 1, "podAffinityTerm": by_hash}
+    assert required == [unlike | {"mismatchLabelKeys": [], "labelSelector": said("NotIn")}]
+
 
 
 def is_copy(pod: dict[str, Any], uid: str = UID) -> bool:

@@ -6,7 +6,7 @@ from typing import Any
 
 from rescheduler.migrate.deciding import histories
 from rescheduler.migrate.deciding.facts import Intent
-from rescheduler.model import names, pins
+from rescheduler.model import company, names, pins
 from rescheduler.model.objects import Object
 from rescheduler.model.selectors import Selector
 
@@ -62,8 +62,27 @@ def build(intent: Intent, replica_set: Object, *, withheld: str, at: datetime) -
             "finalizers": list(metadata.get("finalizers") or ()),
             "ownerReferences": [{**reference, "uid": owner["uid"]}],
         },
-        "spec": pins.add(template["spec"], intent.target),
+        "spec": _by_all_labels(
+            pins.add(template["spec"], intent.target), metadata.get("labels") or {}, withheld
+        ),
     }
+
+
+def _by_all_labels(
+    spec: dict[str, Any], labels: Mapping[str, str], withheld: str
+) -> dict[str, Any]:
+    """What the API server reads off a pod's labels once, as it is created, for good: for one that
+    lacks a label, `matchLabelKeys` would say less than for its siblings, and keep others away.
+    """
+    for _, rule in company.rules(spec):
+        for field, operator in (("matchLabelKeys", "In"), ("mismatchLabelKeys", "NotIn")):
+            if withheld not in (rule.get(field) or ()):
+                continue
+            rule[field] = [key for key in rule[field] if key != withheld]
+            selector = rule["labelSelector"]
+            said = {"key": withheld, "operator": operator, "values": [labels[withheld]]}
+            selector["matchExpressions"] = [*(selector.get("matchExpressions") or ()), said]
+    return spec
 
 
 def is_copy_of(pod: Object, original_uid: str, migration: str, name: str) -> bool:

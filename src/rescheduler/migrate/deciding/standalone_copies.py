@@ -5,13 +5,12 @@ out: the second time it would be refused, or be wrong.
 """
 
 import copy
-from collections.abc import Iterable, Mapping
 from datetime import datetime
 from typing import Any, Final
 
 from rescheduler.migrate.deciding import histories
 from rescheduler.migrate.deciding.facts import Intent
-from rescheduler.model import names, pins
+from rescheduler.model import company, names, pins
 from rescheduler.model.objects import Object, annotations, labels
 
 _FILLED_IN: Final = frozenset(
@@ -102,7 +101,7 @@ def _spec_of(original: Object) -> dict[str, Any]:
         spec = pins.remove(spec)
     _take_out_token(spec)
     _take_out_tolerations(spec)
-    for term in _terms(spec):
+    for _, term in company.rules(spec):
         _take_out_merged(term)
     return spec
 
@@ -136,16 +135,6 @@ def _keep(holder: dict[str, Any], key: str, wanted: Any) -> None:  # noqa: ANN40
 
 
 # ---------------------------------------------------------------------- matchLabelKeys
-
-
-def _terms(spec: Mapping[str, Any]) -> Iterable[dict[str, Any]]:
-    """Whatever selects the company that the pod keeps."""
-    affinity = spec.get("affinity") or {}
-    for kind in ("podAffinity", "podAntiAffinity"):
-        for terms in (affinity.get(kind) or {}).values():
-            for term in terms or ():
-                yield term.get("podAffinityTerm") or term
-    yield from spec.get("topologySpreadConstraints") or ()
 
 
 def _take_out_merged(term: dict[str, Any]) -> None:
