@@ -4,9 +4,11 @@ from dataclasses import replace
 
 from rescheduler.config import Configuration, Migration, Scope
 from rescheduler.migrate import migrating
-from testbed.builders import budget
+from testbed.api import Object
+from testbed.builders import behaviour, budget, pod_spec, workload
 from tests.scenarios.asking import ask
 from tests.scenarios.judging import assert_exactly_one_moved, assert_nothing_of_ours_is_left
+from tests.scenarios.looping import controller
 from tests.scenarios.stage import set_stage
 from tests.scenarios.world import World
 
@@ -34,3 +36,51 @@ async def test_a_pod_is_moved_where_a_person_wants_it(world: World) -> None:
     assert (figures.completed, figures.failed) == (1, 0)
     await assert_exactly_one_moved(world, audit, app="web", to=empty)
     await assert_nothing_of_ours_is_left(world)
+
+
+def spread_web(kind: str, replicas: int, *, skew: int) -> Object:
+    constraint = {
+        "maxSkew": skew,
+        "topologyKey": "kubernetes.io/hostname",
+        "whenUnsatisfiable": "DoNotSchedule",
+        "labelSelector": {"matchLabels": {"app": "web"}},
+    }
+    spec = pod_spec() | {"topologySpreadConstraints": [constraint]}
+    web = workload(kind, "web", spec=spec, replicas=replicas)
+    web["spec"]["template"]["metadata"]["annotations"] = behaviour(ready_after="5s")
+    return web
+
+
+async def assert_only_the_first_moves(world: World, pods: list[Object], target: str) -> None:
+    """The second is asked for while the copy of the first is not Ready yet."""
+    first, second = (pod["metadata"]["name"] for pod in pods)
+    async with controller(world, inFlight={"perNode": 0, "perWorkload": 2}):
+        await ask(world, pods[0], target)
+        await world.wait_for_record(first, step="WaitReady")
+        await ask(world, pods[1], target)
+        refused = await world.wait_for_record(second, phase="Failed")
+        await world.wait_for_record(first, phase="Completed")
+    assert f"{target} does not take it: its topology spread" in refused["status"]["message"]
+
+
+async def test_a_copy_on_its_way_counts_though_it_lacks_the_label(world: World) -> None:
+    *_, target, empty = await world.add_nodes(4)
+    for node in (target, empty):
+        await world.cordon(node)
+    await world.create(spread_web("ReplicaSet", 2, skew=1))
+    await world.wait("web is complete", lambda: world.is_complete("web", "ReplicaSet"))
+    for node in (target, empty):
+        await world.uncordon(node)
+    pods = await world.pods("web")
+    await assert_only_the_first_moves(world, pods, target)
+    assert await world.nodes_of("web") == sorted([target, pods[1]["spec"]["nodeName"]])
+
+
+async def test_a_pod_whose_copy_is_on_its_way_counts_no_more(world: World) -> None:
+    nodes = await world.add_nodes(2)
+    await world.create(spread_web("Deployment", 3, skew=2))
+    await world.wait("web is complete", lambda: world.is_complete("web"))
+    [target] = [node for node in nodes if (await world.nodes_of("web")).count(node) == 1]
+    pods = [pod for pod in await world.pods("web") if pod["spec"]["nodeName"] != target]
+    await assert_only_the_first_moves(world, pods, target)
+    assert (await world.nodes_of("web")).count(target) == 2

@@ -15,6 +15,7 @@ from rescheduler.model import names
 from rescheduler.model.columns import NONE, Flag
 from rescheduler.model.moves import Move, Way
 from rescheduler.model.snapshot import Snapshot
+from rescheduler.plan.adopting import as_adopted
 from rescheduler.plan.fitting import Memory, Placement, is_in_maintenance
 from rescheduler.plan.movable import Movable
 
@@ -36,7 +37,7 @@ def why_not_there(
         return _why_elsewhere(snapshot, move)
     if move.target not in snapshot.node_numbers:
         return f"there is no node {move.target} any more"
-    before = _without_assumption(snapshot, move, row)
+    before = as_adopted(_without_assumption(snapshot, move, row))
     return "; ".join(dict.fromkeys(_reasons(before, configuration, move, row, memory)))
 
 

@@ -18,6 +18,7 @@ from rescheduler.model.columns import NONE, Flag
 from rescheduler.model.moves import Way
 from rescheduler.model.selectors import EVERYTHING
 from rescheduler.model.snapshot import Snapshot
+from rescheduler.plan.adopting import as_adopted
 from rescheduler.plan.fitting import Memory, Placement
 from rescheduler.plan.groups import Groups
 from rescheduler.plan.loads import Loads, Mask
@@ -64,6 +65,7 @@ class Desk:
         search: Search | None = None,
         memory: Memory | None = None,
     ) -> None:
+        snapshot = as_adopted(snapshot)
         self.snapshot = snapshot
         self.configuration = configuration
         self.search = search or Search()

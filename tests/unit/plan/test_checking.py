@@ -47,6 +47,27 @@ def test_what_has_not_changed_is_right() -> None:
     assert told(snapshot(pod())) == ""
 
 
+def test_the_copy_of_a_sibling_counts_as_it_will_be() -> None:
+    """It lacks the label that they are spread by until its ReplicaSet is to see it."""
+    constraint = {
+        "maxSkew": 1,
+        "topologyKey": "kubernetes.io/hostname",
+        "whenUnsatisfiable": "DoNotSchedule",
+        "labelSelector": {"matchLabels": {"app": "web"}},
+    }
+    spread = {"topologySpreadConstraints": [constraint]}
+    of = {names.ORIGINAL_POD: "uid-web-2", names.ORIGINAL_POD_NAME: "web-2"}
+    kept = {"labels": {"app": "web"}}
+    web = [pod(name, metadata=kept, **spread) for name in ("web-1", "web-2")]
+    lacking = {"labels": {}, "annotations": of, "ownerReferences": []}
+    sets = [replica_set(replicas=2)]
+    assert told(snapshot(*web, replicasets=sets)) == ""
+    for namespace in ("shop", "other"):
+        copy = pod("copy", metadata={**lacking, "namespace": namespace}, nodeName="b", **spread)
+        why = told(snapshot(*web, copy, replicasets=sets))
+        assert ("b does not take it: its topology spread" in why) == (namespace == "shop"), why
+
+
 def test_a_pod_that_is_elsewhere_or_gone() -> None:
     cluster = snapshot(pod())
     assert told(cluster, uid="of before") == "it is not there any more"

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 
-from rescheduler.model.columns import NONE, Amounts, Numbers
+from rescheduler.model.columns import NONE, Amounts, Flag, Numbers
 from rescheduler.model.objects import labels
 from rescheduler.model.selectors import Selector
 from rescheduler.model.snapshot import Snapshot
@@ -57,6 +57,8 @@ class Census:
         self._of_class: defaultdict[int, list[Count]] = defaultdict(list)
         """By class: the counts that its pods are in, to be kept true."""
         self._selected: dict[Selection, tuple[Mask, frozenset[int] | None]] = {}
+        flags = snapshot.pods.flags & int(Flag.TERMINATING | Flag.LEAVING)
+        self._leaving: list[int] = np.flatnonzero(flags).tolist()
 
     def moved(self, row: int, source: int, target: int) -> None:
         pod_class = int(self._snapshot.pods.pod_class[row])
@@ -73,7 +75,7 @@ class Census:
     def count_selected(
         self, selections: Sequence[Selection], key: object, domain: Numbers, *, alive: bool = False
     ) -> Count:
-        """Of pods that all of these select; `key` names the domains. Alive: not terminating."""
+        """Of pods that all of these select; `key` names the domains. Alive: not on their way out."""
         known = self._counts.get((tuple(selections), key, alive))
         if known is None:
             classes = np.ones(len(self._snapshot.classes), np.bool_)
@@ -83,7 +85,7 @@ class Census:
                 classes = classes & more
                 if rows is not None:
                     exact = rows if exact is None else exact & rows
-            if alive and (ending := self._terminating(classes)):
+            if alive and (ending := self._ending(classes)):
                 exact = frozenset(self._rows(classes, exact)) - ending
             known = self._new(classes, exact, domain)
             self._counts[tuple(selections), key, alive] = known
@@ -112,9 +114,12 @@ class Census:
             return np.array(sorted(rows), np.int32)
         return self.rows_of(np.flatnonzero(classes).tolist())
 
-    def _terminating(self, classes: Mask) -> frozenset[int]:
+    def _ending(self, classes: Mask) -> frozenset[int]:
+        """Those whose copies are there are as good as gone: where both count, neither move would be
+        judged by what the other leaves behind.
+        """
         pod_class = self._snapshot.pods.pod_class
-        return frozenset(row for row in self._snapshot.pods.deleting if classes[pod_class[row]])
+        return frozenset(row for row in self._leaving if classes[pod_class[row]])
 
     # ------------------------------------------------------------------ who is selected
 
