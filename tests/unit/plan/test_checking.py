@@ -55,7 +55,7 @@ def test_the_copy_of_a_sibling_counts_as_it_will_be() -> None:
         "whenUnsatisfiable": "DoNotSchedule",
         "labelSelector": {"matchLabels": {"app": "web"}},
     }
-    spread = {"topologySpreadConstraints": [constraint]}
+    spread: Any = {"topologySpreadConstraints": [constraint]}
     of = {names.ORIGINAL_POD: "uid-web-2", names.ORIGINAL_POD_NAME: "web-2"}
     kept = {"labels": {"app": "web"}}
     web = [pod(name, metadata=kept, **spread) for name in ("web-1", "web-2")]

@@ -2,6 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
+from typing import Final
 
 import numpy as np
 
@@ -12,6 +13,8 @@ from rescheduler.model.snapshot import Snapshot
 from rescheduler.plan.fitting.index import OWN_LABELS, RuleIndex
 from rescheduler.plan.fitting.nodes import Mask
 from rescheduler.plan.fitting.rules import Selection
+
+_NO_FLAG: Final = Flag(0)
 
 
 class Count:
@@ -57,8 +60,7 @@ class Census:
         self._of_class: defaultdict[int, list[Count]] = defaultdict(list)
         """By class: the counts that its pods are in, to be kept true."""
         self._selected: dict[Selection, tuple[Mask, frozenset[int] | None]] = {}
-        flags = snapshot.pods.flags & int(Flag.TERMINATING | Flag.LEAVING)
-        self._leaving: list[int] = np.flatnonzero(flags).tolist()
+        self._of_flags: dict[Flag, list[int]] = {}
 
     def moved(self, row: int, source: int, target: int) -> None:
         pod_class = int(self._snapshot.pods.pod_class[row])
@@ -73,10 +75,17 @@ class Census:
         return in_class and (rows is None or row in rows)
 
     def count_selected(
-        self, selections: Sequence[Selection], key: object, domain: Numbers, *, alive: bool = False
+        self,
+        selections: Sequence[Selection],
+        key: object,
+        domain: Numbers,
+        *,
+        without: Flag = _NO_FLAG,
     ) -> Count:
-        """Of pods that all of these select; `key` names the domains. Alive: not on their way out."""
-        known = self._counts.get((tuple(selections), key, alive))
+        """Of pods that all of these select, but for those with such a flag; `key` names the
+        domains.
+        """
+        known = self._counts.get((tuple(selections), key, without))
         if known is None:
             classes = np.ones(len(self._snapshot.classes), np.bool_)
             exact: frozenset[int] | None = None
@@ -85,10 +94,10 @@ class Census:
                 classes = classes & more
                 if rows is not None:
                     exact = rows if exact is None else exact & rows
-            if alive and (ending := self._ending(classes)):
-                exact = frozenset(self._rows(classes, exact)) - ending
+            if without and (left_out := self._flagged(without, classes)):
+                exact = frozenset(self._rows(classes, exact)) - left_out
             known = self._new(classes, exact, domain)
-            self._counts[tuple(selections), key, alive] = known
+            self._counts[tuple(selections), key, without] = known
         return known
 
     def count_classes(self, classes: Iterable[int], key: object, domain: Numbers) -> Count:
@@ -114,12 +123,18 @@ class Census:
             return np.array(sorted(rows), np.int32)
         return self.rows_of(np.flatnonzero(classes).tolist())
 
-    def _ending(self, classes: Mask) -> frozenset[int]:
-        """Those whose copies are there are as good as gone: where both count, neither move would be
-        judged by what the other leaves behind.
-        """
+    def has(self, flags: Flag) -> bool:
+        return bool(self._rows_with(flags))
+
+    def _flagged(self, flags: Flag, classes: Mask) -> frozenset[int]:
         pod_class = self._snapshot.pods.pod_class
-        return frozenset(row for row in self._leaving if classes[pod_class[row]])
+        return frozenset(row for row in self._rows_with(flags) if classes[pod_class[row]])
+
+    def _rows_with(self, flags: Flag) -> list[int]:
+        if flags not in self._of_flags:
+            found = np.flatnonzero(self._snapshot.pods.flags & int(flags))
+            self._of_flags[flags] = found.tolist()
+        return self._of_flags[flags]
 
     # ------------------------------------------------------------------ who is selected
 

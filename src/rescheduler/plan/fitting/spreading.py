@@ -1,21 +1,25 @@
 """Topology spread constraints that are a must, as the PodTopologySpread plugin has them.
 
-Beyond the plugin: it is judged while both pods are there and after the old one is gone, and no
-constraint of others that speaks of the pod gets worse by its leaving. And the plugin will not judge
-at all: a copy is pinned to its target, which is then the only domain that it sees.
+Beyond the plugin: it is judged while both pods are there and after the old one is gone, also with
+other pods that are on their way just now, and no constraint of others that speaks of the pod gets
+worse by its leaving. And the plugin will not judge at all: a copy is pinned to its target, which is
+then the only domain that it sees.
 """
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Final
 
 import numpy as np
 
-from rescheduler.model.columns import NONE, Amounts, Numbers
+from rescheduler.model.columns import NONE, Amounts, Flag, Numbers
 from rescheduler.model.moves import Way
 from rescheduler.plan.fitting.census import Census, Count
 from rescheduler.plan.fitting.index import RuleIndex
 from rescheduler.plan.fitting.nodes import Mask, NodeFacts
 from rescheduler.plan.fitting.rules import Rules, Spread
+
+_ON_THEIR_WAY_OUT: Final = Flag.TERMINATING | Flag.LEAVING
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -24,6 +28,9 @@ class _Counted:
 
     spread: Spread
     count: Count
+    """Of the pods that will be there when those that are leaving have left."""
+    now: Count
+    """Of those that are there now."""
     present: Mask
     """By domain: there is a node of it that counts."""
     crowd: Count | None
@@ -122,9 +129,9 @@ class Spreading:
 
     def _holds_with_both(self, row: int, counted: _Counted, at: Numbers) -> Mask:
         """What the scheduler would say, were the copy not pinned, while the original is there."""
-        spread, numbers = counted.spread, counted.count.by_domain
+        spread, now = counted.spread, counted.now
         own = self._census.selects(spread.selection, row)
-        skew = counted.count.at(at) + own - counted.lowest(numbers)
+        skew = now.at(at) + own - counted.lowest(now.by_domain)
         holds: Mask = skew <= spread.max_skew
         if counted.crowd is not None and self._place[row] != NONE:
             # Pinned, it sees one domain, fewer than minDomains: then the lowest counts as 0.
@@ -182,14 +189,22 @@ class Spreading:
         known = self._counted.get((spread, key))
         if known is None:
             domain, present = self._domains_of(rules, spread, key)
-            count = self._census.count_selected((spread.selection,), key, domain, alive=True)
+            count, now = self._counts(spread, key, domain)
             crowd = None
             if spread.min_domains > 1:
-                nodes = self._facts.everywhere
-                crowd = self._census.count_selected((spread.selection,), "node", nodes, alive=True)
-            known = _Counted(spread, count, present, crowd)
+                _, crowd = self._counts(spread, "node", self._facts.everywhere)
+            known = _Counted(spread, count, now, present, crowd)
             self._counted[spread, key] = known
         return known
+
+    def _counts(self, spread: Spread, key: object, domain: Numbers) -> tuple[Count, Count]:
+        """When those that are leaving have left, and now."""
+        selections = (spread.selection,)
+        later = self._census.count_selected(selections, key, domain, without=_ON_THEIR_WAY_OUT)
+        if not self._census.has(Flag.LEAVING):
+            return later, later
+        now = self._census.count_selected(selections, key, domain, without=Flag.TERMINATING)
+        return later, now
 
     def _domains_of(
         self, rules: Rules, spread: Spread, key: tuple[object, ...]
