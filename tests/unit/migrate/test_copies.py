@@ -90,7 +90,6 @@ def test_goes_by_the_label_that_it_lacks_as_its_siblings_do() -> None:
     assert required == [unlike | {"mismatchLabelKeys": [], "labelSelector": said("NotIn")}]
 
 
-
 def is_copy(pod: dict[str, Any], uid: str = UID) -> bool:
     return copies.is_copy_of(pod, uid, ID, INTENT.copy)
 

@@ -113,6 +113,18 @@ def test_what_a_controller_has_put_there_can_be_lacked(label: str) -> None:
     assert interrupted(snapshot(hashed, replicasets=sets, services=[service(app="web")])) == ""
 
 
+def test_unless_services_select_by_it_as_those_of_argo_rollouts_do() -> None:
+    label = "rollouts-pod-template-hash"
+    hashed = pod(metadata={"labels": {"app": "web", label: "1"}})
+    sets = [selecting({"app": "web", label: "1"})]
+    active = service(**{"app": "web", label: "1"})
+    cluster = snapshot(hashed, replicasets=sets, services=[active])
+    told = f"Service web selects by app, Service web selects by {label}"
+    assert interrupted(cluster) == f"{NONE_TO_LACK}{told}"
+    preview = service(**{"app": "web", label: "2"})
+    assert interrupted(snapshot(hashed, replicasets=sets, services=[preview])) == ""
+
+
 WHOSE = (
     "its own",
     "a sibling's copy's",
@@ -224,46 +236,31 @@ def apart(**changes: Any) -> Object:  # noqa: ANN401
 
 
 BY_HASH: list[tuple[Object, bool]] = [
-    ({"topologySpreadConstraints": spread(matchLabelKeys=[HASH])}, True),
-    ({"topologySpreadConstraints": spread(matchLabelKeys=["app"])}, False),
-    ({"topologySpreadConstraints": spread()}, False),
-    (
-        {
-            "topologySpreadConstraints": spread(
-                matchLabelKeys=[HASH], whenUnsatisfiable="ScheduleAnyway"
-            )
-        },
-        False,
-    ),
-    ({"affinity": apart(matchLabelKeys=[HASH])}, True),
+    ({"topologySpreadConstraints": spread(matchLabelKeys=[HASH])}, False),
+    ({"affinity": apart(matchLabelKeys=[HASH])}, False),
+    ({"affinity": near(apart(mismatchLabelKeys=[HASH]))}, False),
+    ({"affinity": preferred(apart(mismatchLabelKeys=[HASH]))}, False),
+    ({"affinity": apart(mismatchLabelKeys=["app"])}, False),
     ({"affinity": apart(mismatchLabelKeys=[HASH])}, True),
-    ({"affinity": apart()}, False),
 ]
 
 
-@pytest.mark.parametrize(("rule", "matters"), BY_HASH)
-def test_a_copy_without_its_hash_is_judged_otherwise_while_other_revisions_are_there(
-    rule: Object, *, matters: bool
+@pytest.mark.parametrize(("rule", "keeps_away"), BY_HASH)
+@pytest.mark.parametrize("other", ["1", "2"])
+def test_a_copy_without_its_hash_is_kept_away_where_other_hashes_are(
+    rule: Object, other: str, *, keeps_away: bool
 ) -> None:
-    told = interrupted(snapshot(revision("web-1", "1", **rule), revision("web-2", "2")))
-    assert bool(told) == matters
-    assert not matters or told.startswith("a copy lacks the hash of its template")
-
-
-@pytest.mark.parametrize(("rule", "_"), BY_HASH)
-def test_with_no_other_revision_there_is_no_difference(rule: Object, *, _: bool) -> None:
-    alone = snapshot(revision("web-1", "1", **rule), revision("web-2", "1", **rule))
-    is_of_others_only = "mismatchLabelKeys" in str(rule)
-    assert bool(interrupted(alone)) == is_of_others_only
+    """A copy says in its selectors what its siblings say by the hash; what it is, it cannot say."""
+    told = interrupted(snapshot(revision("web-1", "1", **rule), revision("web-2", other)))
+    assert bool(told) == keeps_away
+    assert not keeps_away or told.startswith("a copy lacks the hash of its template")
 
 
 def test_as_the_server_merges_keys_into_selectors() -> None:
-    merged = {"key": HASH, "operator": "In", "values": ["1"]}
+    merged = {"key": HASH, "operator": "NotIn", "values": ["1"]}
     selector = {"matchLabels": {"app": "web"}, "matchExpressions": [merged]}
-    rule = spread(matchLabelKeys=[HASH], labelSelector=selector)
-    first = revision("web-1", "1", topologySpreadConstraints=rule)
-    assert interrupted(snapshot(first, revision("web-2", "2")))
-    assert not interrupted(snapshot(first, revision("web-2", "1")))
+    rule = apart(mismatchLabelKeys=[HASH], labelSelector=selector)
+    assert interrupted(snapshot(revision("web-1", "1", affinity=rule)))
 
 
 # ------------------------------------------------------------------ a node in the template

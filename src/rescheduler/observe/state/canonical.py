@@ -9,15 +9,24 @@ from typing import Any
 
 import msgspec
 
+from rescheduler.model import company
 from rescheduler.model.objects import Object
 
 _REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
 _FIELD = "metadata.name"
+_LABEL_KEYS = b"atchLabelKeys"
+"""Of matchLabelKeys and mismatchLabelKeys: few specifications have any."""
 
 
 def encode(spec: Object) -> bytes:
     """Equal bytes for equal specifications, whichever format they came in."""
-    return msgspec.json.encode(_without_empty_affinity(spec), order="sorted")
+    encoded = msgspec.json.encode(_without_empty_affinity(spec), order="sorted")
+    if _LABEL_KEYS not in encoded:
+        return encoded
+    found: Object = msgspec.json.decode(encoded)
+    for _, rule in company.rules(found):
+        _take_out_merged_keys(rule)
+    return msgspec.json.encode(found, order="sorted")
 
 
 def take_out_our_pin(spec: Any) -> str:  # noqa: ANN401 - a view
@@ -46,6 +55,19 @@ def take_out_daemon_pin(spec: Any) -> None:  # noqa: ANN401
     for term in _terms(spec):
         if term.matchFields:
             del term.matchFields[:]
+
+
+def _take_out_merged_keys(rule: dict[str, Any]) -> None:
+    """Keys that the API server, or we for a copy, have put into the selector with their values."""
+    selector = rule.get("labelSelector") or {}
+    said = selector.get("matchExpressions") or []
+    for field, operator in (("matchLabelKeys", "In"), ("mismatchLabelKeys", "NotIn")):
+        merged = {each["key"] for each in said if each["operator"] == operator}
+        left = [key for key in rule.pop(field, ()) if key not in merged]
+        if left:
+            rule[field] = left
+    # The order in which they were put there means nothing.
+    said.sort(key=lambda each: (each["key"], each["operator"], each.get("values") or []))
 
 
 def _terms(spec: Any) -> Any:  # noqa: ANN401

@@ -197,15 +197,12 @@ class Placement:
         return (problem,) if problem else ()
 
     def why_no_copy(self, row: int) -> str:
-        """Why the scheduler would not judge a copy of it as it judges the pod; empty: it would.
-        Other revisions matter only while there are pods of them.
-        """
-        for hashed, unhashed in self.rules(row).by_hash:
-            if (self.census.selected(hashed)[0] != self.census.selected(unhashed)[0]).any():
-                return (
-                    "a copy lacks the hash of its template, which matchLabelKeys go by: the "
-                    "scheduler would count other pods than of its own"
-                )
+        """Why the scheduler would not let a copy of it be where the pod may be."""
+        if self.rules(row).keeps_copies_away(self.snapshot.class_of(row).labels):
+            return (
+                "a copy lacks the hash of its template for a while, and its anti-affinity keeps "
+                "away pods of any other hash (mismatchLabelKeys)"
+            )
         return ""
 
     def broken(self, rows: Iterable[int] | None = None) -> dict[int, tuple[str, ...]]:

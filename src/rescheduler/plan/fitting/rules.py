@@ -1,7 +1,7 @@
 """The rules that a class of alike pods brings along, read once from its specification."""
 
-from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 from typing import Any, Final
 
 import msgspec
@@ -99,13 +99,19 @@ class Rules:
     near_to: tuple[Term, ...]
     """Required affinity: a pod that all of these select must be near, in each of their keys."""
     spreads: tuple[Spread, ...]
-    by_hash: tuple[tuple[Selection, Selection], ...]
-    """Of the rules above that go by the hash of its template: with it, and as a copy has them."""
     exclusives: tuple[Port | Disk, ...]
     priority: int
     may_preempt: bool
     problem: str
     """What makes no sense in the specification, so that no node is known to be right."""
+
+    def keeps_copies_away(self, labels: Mapping[str, str]) -> bool:
+        """Whether pods with these rules and labels keep away one like them that lacks the hash of
+        its template, as a copy does for a while: those of another hash are meant.
+        """
+        lacking = {key: each for key, each in labels.items() if key not in TEMPLATE_HASHES}
+        away = [term.selection.selector for term in self.apart_from]
+        return any(each.matches(lacking) and not each.matches(labels) for each in away)
 
     def domains_key(self, spread: Spread) -> tuple[object, ...]:
         """By which constraints with the same domains are known: of the nodes that count, all have
@@ -126,12 +132,10 @@ def read(pod_class: PodClass, template: Template) -> Rules:
     apart: tuple[Term, ...] = ()
     near: tuple[Term, ...] = ()
     spreads: tuple[Spread, ...] = ()
-    by_hash: tuple[tuple[Selection, Selection], ...] = ()
     try:
         apart = _terms(affinity.get("podAntiAffinity"), pod_class)
         near = _terms(affinity.get("podAffinity"), pod_class)
         spreads = tuple(_spreads(spec, pod_class))
-        by_hash = tuple(_by_hash(spec, pod_class))
     except selectors.InvalidSelectorError as error:
         problem = f"a selector in its specification is not valid: {error}"
     return Rules(
@@ -141,7 +145,6 @@ def read(pod_class: PodClass, template: Template) -> Rules:
         apart_from=apart,
         near_to=near,
         spreads=spreads,
-        by_hash=by_hash,
         exclusives=exclusives(spec),
         priority=template.priority,
         may_preempt=spec.get("preemptionPolicy") != "Never",
@@ -199,32 +202,6 @@ def _counted(constraint: Mapping[str, Any], pod_class: PodClass) -> Selection:
 def _of_spread(selector: Selector) -> Selector:
     """The plugin counts no pods for an empty one."""
     return selectors.NOTHING if selector == selectors.EVERYTHING else selector
-
-
-def _by_hash(spec: Object, pod_class: PodClass) -> Iterable[tuple[Selection, Selection]]:
-    hashes = TEMPLATE_HASHES & pod_class.labels.keys()
-    if not hashes:
-        return
-    affinity = spec.get("affinity") or {}
-    for kind in ("podAffinity", "podAntiAffinity"):
-        for term in (affinity.get(kind) or {}).get(_REQUIRED) or ():
-            if hashes.intersection(_label_keys(term)):
-                found = _selection(term, pod_class)
-                yield found, replace(found, selector=_without(found.selector, hashes))
-    for each in spec.get("topologySpreadConstraints") or ():
-        if each.get("whenUnsatisfiable") == "DoNotSchedule" and hashes.intersection(
-            _label_keys(each)
-        ):
-            found = _counted(each, pod_class)
-            yield found, replace(found, selector=_of_spread(_without(found.selector, hashes)))
-
-
-def _label_keys(rule: Mapping[str, Any]) -> Iterable[str]:
-    return (*(rule.get("matchLabelKeys") or ()), *(rule.get("mismatchLabelKeys") or ()))
-
-
-def _without(selector: Selector, keys: Collection[str]) -> Selector:
-    return Selector(tuple(each for each in selector.requirements if each.key not in keys))
 
 
 def _narrowed(

@@ -4,6 +4,7 @@ misses it. As migrating chooses that label, but for what planning does not follo
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Final
 
 import numpy as np
@@ -48,8 +49,10 @@ class Withholding:
         if not selector:
             return ""
         asked = selector.get("matchLabels") or {}
-        # What a controller has put there means nothing to anybody else.
-        if not asked.keys().isdisjoint(TEMPLATE_HASHES):
+        # What a controller has put there means nothing to anybody else, as a rule.
+        if not asked.keys().isdisjoint(TEMPLATE_HASHES) and (
+            pod_class.namespace not in self._going_by_hashes
+        ):
             return ""
         labels = {**pod_class.labels, **snapshot.own_labels_of(row)}
         missed = []
@@ -60,6 +63,18 @@ class Withholding:
             missed.append(f"{who} selects by {label}")
         told = ", ".join(missed) or "its ReplicaSet asks for no single label"
         return f"there is no label that a copy could lack: {told}"
+
+    @cached_property
+    def _going_by_hashes(self) -> frozenset[str]:
+        """Namespaces in which a Service or a budget selects by the hash of a template, as those of
+        Argo Rollouts do.
+        """
+        return frozenset(
+            namespace
+            for source in (SOURCE, budgets.SOURCE)
+            for (namespace, _), raw in self._snapshot.objects.get(source, {}).items()
+            if any(label in str(spec(raw).get("selector")) for label in TEMPLATE_HASHES)
+        )
 
     def _who_misses(self, label: str, labels: Mapping[str, str], namespace: str, owner: int) -> str:
         """But siblings. What they ask of each other is asked of a move with all labels, when it is

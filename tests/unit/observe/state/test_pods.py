@@ -212,6 +212,21 @@ def test_a_moved_pod_is_like_its_original(affinity: Object | None) -> None:
     assert found.labels == labels
 
 
+def test_a_moved_pod_is_like_its_original_though_it_says_itself_what_the_server_adds() -> None:
+    def spread(keys: list[str], *said: str) -> Object:
+        expressions = [{"key": key, "operator": "In", "values": ["x"]} for key in said]
+        rule = {"topologyKey": "zone", "labelSelector": {"matchExpressions": expressions}}
+        return {"topologySpreadConstraints": [rule | {"matchLabelKeys": keys}]}
+
+    original = pod("p", "a", spec=spread(["hash", "tier"], "hash", "tier"))
+    moved = pod("q", "b", spec=spread(["tier"], "tier", "hash"))
+    other = pod("r", "b", spec=spread(["hash", "tier"], "tier"))
+    state = state_of([node("a"), node("b")], [original, moved])
+    assert templates(state) == 1
+    state = state_of([node("a"), node("b")], [original, other])
+    assert templates(state) == 2
+
+
 def test_a_pin_of_the_users_own_stays() -> None:
     raw = pod("p", "a")
     raw["spec"] = pins.add(raw["spec"], "a")
