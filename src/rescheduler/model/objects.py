@@ -12,8 +12,11 @@ def is_terminating(raw: Object) -> bool:
 
 def is_active(pod: Object) -> bool:
     """Whether its controller counts it: neither told to end nor ended."""
-    phase = (pod.get("status") or {}).get("phase")
-    return not is_terminating(pod) and phase not in ("Succeeded", "Failed")
+    return not is_terminating(pod) and not has_ended(pod)
+
+
+def has_ended(pod: Object) -> bool:
+    return (pod.get("status") or {}).get("phase") in ("Succeeded", "Failed")
 
 
 def owners(raw: Object) -> Iterable[Object]:

@@ -190,6 +190,9 @@ def test_only_others_are_led_astray_by_what_a_copy_lacks() -> None:
     stranger = {"metadata": {"name": "other", "uid": "other"}, "spec": spread}
     view = replace(cluster.view(), neighbours=(*cluster.view().neighbours, stranger))
     assert choosing.NO_LABEL_TO_LACK in why_not(cluster.intent, view)
+    ended = stranger | {"status": {"phase": "Succeeded"}}
+    view = replace(cluster.view(), neighbours=(*cluster.view().neighbours, ended))
+    assert choose(cluster.intent, view) is Method.SURGE
 
 
 @pytest.mark.parametrize(

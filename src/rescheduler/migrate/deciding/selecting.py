@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from rescheduler.model import company, selectors
-from rescheduler.model.objects import Object
+from rescheduler.model.objects import Object, has_ended
 from rescheduler.model.selectors import Selector
 
 
@@ -31,8 +31,9 @@ def of_network_policies(policies: Iterable[Object]) -> list[Selector]:
 
 
 def of_pods(pods: Iterable[Object]) -> list[Selector]:
-    """What pods ask of the company they keep."""
-    asked = [each for pod in pods for _, each in company.asked_for(pod["spec"])]
+    """What pods ask of the company they keep; those that have ended keep none."""
+    there = [pod for pod in pods if not has_ended(pod)]
+    asked = [each for pod in there for _, each in company.asked_for(pod["spec"])]
     # Pods of one workload ask for the same.
     return [_read(each) for each in {repr(each): each for each in asked}.values()]
 
