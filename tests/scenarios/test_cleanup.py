@@ -9,7 +9,7 @@ from rescheduler.config import Migration
 from testbed.api import Object
 from testbed.audit import is_ready
 from testbed.builders import budget, deployment
-from testbed.faultproxy import Match, fail
+from testbed.faultproxy import Match, conflict, fail
 from tests.scenarios.asking import ask
 from tests.scenarios.judging import assert_nobody_noticed
 from tests.scenarios.looping import Ended, as_admin, controller
@@ -185,6 +185,24 @@ async def test_strays_are_put_in_order(world: World) -> None:
         in cleaned.lines
     )
     await world.wait("the copy is gone", lambda: _is_gone(world, name))
+    await assert_nothing_is_left(world)
+
+
+async def test_a_stray_copy_that_changes_meanwhile_goes_all_the_same(world: World) -> None:
+    await set_stage(world, 2)
+    await world.afflict_copies(never_ready="true")
+    process = await world.start()
+    copy = await _copy(world)
+    process.kill()
+    await process.finish()
+    for record in await world.records():
+        await world.api.delete("PodMigration", world.name, record["metadata"]["name"])
+    async with world.faults() as proxy:
+        rule = proxy.on(Match(verb="delete", resource="pods"), conflict(), times=1)
+        cleaned = await cleanup(world)
+    assert rule.fired
+    assert cleaned.code == 0, cleaned
+    await world.wait("the copy is gone", lambda: _is_gone(world, copy["metadata"]["name"]))
     await assert_nothing_is_left(world)
 
 

@@ -34,6 +34,7 @@ EXAMPLES: Final = """Examples:
   kubectl delete -k manifests/rescheduler"""
 
 _INTERRUPTED: Final = 130
+_CONFLICT_SECONDS: Final = 1.0
 _LOOKS: Final = 3
 
 
@@ -135,16 +136,18 @@ class Cleaning:
     async def _clean(self, right: "Right") -> None:
         await self._end_what_is_unfinished(right)
         # What was put in order may leave a history, which the next look finds.
-        for _ in range(_LOOKS):
-            if not await self._remove_all(right.kube):
+        for left in reversed(range(_LOOKS)):
+            if not await self._remove_all(right.kube, is_last=not left):
                 return
 
-    async def _remove_all(self, kube: "KubeApi") -> bool:
-        """Whether there was anything."""
+    async def _remove_all(self, kube: "KubeApi", *, is_last: bool) -> bool:
+        """Whether there was anything. What somebody changed meanwhile, as the kubelet does with a
+        copy that starts, is for the next look.
+        """
         from rescheduler.kube import errors
         from rescheduler.migrate import cleaning
 
-        before, left = self._removed, []
+        before, left, has_changed = self._removed, [], False
         scope = self._configuration.scope
         async for finding in cleaning.find(kube, scope, history=self._everything):
             try:
@@ -152,12 +155,17 @@ class Cleaning:
             except errors.NotLeading:
                 raise
             except errors.KubeError as problem:
+                if isinstance(problem, errors.Conflict) and not is_last:
+                    has_changed = True
+                    continue
                 left.append(f"{cleaning.name_of(finding)}: {problem}")
             else:
                 self._tell(finding)
         if left:
             raise NotClean("\n".join(["could not be removed; run it again:", *left]))
-        return self._removed > before
+        if has_changed:
+            await self._clock.sleep(_CONFLICT_SECONDS)
+        return has_changed or self._removed > before
 
     async def _end_what_is_unfinished(self, right: "Right") -> None:
         from rescheduler import cycle
