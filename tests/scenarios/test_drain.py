@@ -4,6 +4,7 @@ import signal
 
 from testbed.api import Object
 from testbed.builders import behaviour, budget, deployment
+from testbed.faultproxy import Match, fail, kill
 from tests.scenarios.asking import ask
 from tests.scenarios.judging import assert_nobody_noticed
 from tests.scenarios.looping import Ended, as_admin, controller, ended
@@ -191,6 +192,30 @@ async def test_what_others_ask_for_on_the_node_is_carried_out_too(world: World) 
     assert run.code == 0, run
     assert [each["status"]["phase"] for each in await world.records()] == ["Completed"]
     assert await world.nodes_of("web") == [empty]
+
+
+async def test_the_rest_of_a_group_that_has_begun_is_begun_however_late(world: World) -> None:
+    """Another leader had begun the one on the node; whose the other pod is cannot be heard yet."""
+    elsewhere, full, empty = await world.add_nodes(3)
+    await world.deploy(deployment("web", replicas=1), on=elsewhere)
+    await world.deploy(deployment("db", replicas=1), on=full)
+    [web], [db] = await world.pods("web"), await world.pods("db")
+    for pod in (db, web):
+        await ask(world, pod, empty, group={"id": "shop", "size": 2})
+    begins = Match(
+        verb="patch", resource="podmigrations", subresource="status", name=db["metadata"]["name"]
+    )
+    async with world.faults() as proxy:
+        process = await world.start(enabledStrategies=[])
+        proxy.on(begins, kill(process, when="after"), times=1)
+        await process.finish()
+    async with world.faults() as proxy:
+        asked = Match(verb="get", resource="pods", name=web["metadata"]["name"])
+        rule = proxy.on(asked, fail(403), times=1)
+        run = await drain(world, full)
+    assert rule.fired
+    assert run.code == 0, run
+    assert [each["status"]["phase"] for each in await world.records()] == ["Completed"] * 2
 
 
 async def test_a_node_that_is_not_there_is_named(world: World) -> None:

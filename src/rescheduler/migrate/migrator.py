@@ -7,7 +7,7 @@ also those that another leader left in the middle.
 import asyncio
 import random
 from collections import Counter
-from collections.abc import AsyncIterator, Callable, Iterable, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Final
@@ -234,11 +234,11 @@ class Migrator:
         self._resting = {key: until for key, until in self._resting.items() if until > now}
         unfinished = self._ours()
         self._forget_all_but(unfinished)
-        waiting = self._ours_to_begin(
+        waiting = [
             each
-            for each in unfinished
+            for each in self._ours_to_begin(unfinished)
             if key_of(each) not in self._running and key_of(each) not in self._resting
-        )
+        ]
         has_begun = any(records.phase_of(each) is Phase.IN_PROGRESS for each in waiting)
         if not waiting or (self._room(now) <= 0 and not has_begun):
             return
@@ -257,18 +257,18 @@ class Migrator:
         ):
             self._start(record)
 
-    def _ours_to_begin(self, waiting: Iterable[Object]) -> list[Object]:
+    def _ours_to_begin(self, unfinished: Sequence[Object]) -> list[Object]:
         """Those that have begun, those that are asked for here, and those of their groups."""
-        found = list(waiting)
         mine = {
             key_of(each)
-            for each in found
+            for each in unfinished
             if records.phase_of(each) is Phase.IN_PROGRESS
+            or key_of(each) in self._running
             or key_of(each) in self._tickets
             or self._begins(each)
         }
-        groups = {group_of(each) for each in found if key_of(each) in mine} - {""}
-        return [each for each in found if key_of(each) in mine or group_of(each) in groups]
+        groups = {group_of(each) for each in unfinished if key_of(each) in mine} - {""}
+        return [each for each in unfinished if key_of(each) in mine or group_of(each) in groups]
 
     def _is_known(self, record: Object) -> bool:
         """Whose pod it is; what has begun goes on in any case."""
