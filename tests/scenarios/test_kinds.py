@@ -7,7 +7,7 @@ import pytest
 from testbed.api import Object
 from testbed.builders import deployment, job, pod, pod_spec, service, workload
 from testbed.scenarios import Scene
-from tests.scenarios.judging import assert_exactly_one_moved
+from tests.scenarios.judging import HISTORY, assert_exactly_one_moved
 from tests.scenarios.stage import set_stage
 
 REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
@@ -107,6 +107,26 @@ async def test_a_moved_pod_lets_the_next_revision_come_as_its_siblings_do(world:
     await world.wait("web is rolled out", lambda: world.is_complete("web"))
 
 
+async def test_refuses_where_a_network_policy_selects_by_the_only_label(world: Scene) -> None:
+    """Plans do not follow those: the migration itself sees it."""
+    full, _ = await world.add_nodes(2)
+    await world.create(
+        {
+            "apiVersion": "networking.k8s.io/v1",
+            "kind": "NetworkPolicy",
+            "metadata": {"name": "closed"},
+            "spec": {"podSelector": {"matchLabels": {"app": "web"}}, "policyTypes": ["Ingress"]},
+        }
+    )
+    await world.deploy(workload("ReplicaSet", "web", replicas=4), on=full)
+    async with world.auditor() as auditor:
+        run = await world.run()
+        audit = await world.audit(auditor)
+    assert run.code == 1, run
+    assert "would not select the copy as it does the pod" in run.summary
+    assert [write for write in audit.writes() if write.resource != "podmigrations"] == []
+
+
 async def test_refuses_where_others_go_by_the_only_label(world: Scene) -> None:
     """While a copy lacks it, the scheduler could put them beside it, where they would not be."""
     full, _ = await world.add_nodes(2)
@@ -124,6 +144,30 @@ async def test_refuses_where_others_go_by_the_only_label(world: Scene) -> None:
     told = "anti-affinity of another workload selects by app"
     assert [line for line in run.said("stays") if told in line["because"]]
     assert _uids(await world.pods("web")) == before
+
+
+async def test_who_has_the_same_labels_and_another_owner_is_another(world: Scene) -> None:
+    """Plan and migration agree: nothing is tried in vain."""
+    full, _ = await world.add_nodes(2)
+    canary = deployment("canary", replicas=1, spec=_spread(maxSkew=5))
+    labels = {"app": "web", "track": "canary"}
+    canary["spec"]["selector"]["matchLabels"] = labels
+    canary["spec"]["template"]["metadata"]["labels"] = labels | {
+        HISTORY + "rescheduling": "disabled"
+    }
+    web = workload("ReplicaSet", "web", spec=_spread(maxSkew=5), replicas=4)
+    await world.deploy(web, on=full)
+    await world.create(canary)
+
+    async def are_there() -> bool:
+        return len(await world.nodes_of("web")) == 5
+
+    await world.wait("the canary is there", are_there)
+    run = await world.run()
+    assert run.code == 0, run
+    told = "topology spread of another workload selects by app"
+    assert [line for line in run.said("stays") if told in line["because"]]
+    assert await world.records() == []
 
 
 async def test_touches_no_pod_of_a_kind_that_it_cannot_move_and_says_why(world: Scene) -> None:

@@ -188,12 +188,7 @@ async def test_refuses_where_a_service_selects_by_every_label(world: Scene) -> N
         },
     }
     await world.create(service)
-    async with world.auditor() as auditor:
-        run = await world.run()
-        audit = await world.audit(auditor)
-    assert run.code == 1, run
-    assert "would not select the copy as it does the pod" in run.summary
-    assert [write for write in audit.writes() if write.resource != "podmigrations"] == []
+    await _assert_all_stay(world, "Service by-hash selects by pod-template-hash")
 
 
 async def test_time_to_be_available_is_not_time_to_become_ready(world: Scene) -> None:
