@@ -180,7 +180,7 @@ class _Describing:
                     yield from ((resource, each) for each in self._priority_classes())
                 for each in self._by_resource[resource]:
                     yield resource, self._completed(resource, each)
-        yield from ((wire.PODS, self._pod(each)) for each in self._pods)
+        yield from ((wire.PODS, self._pod(each)) for each in self._pods if not _made_anew(each))
 
     def _namespaces(self) -> Iterator[Json]:
         known = {each["metadata"]["name"]: each for each in self._by_resource[wire.NAMESPACES]}
@@ -317,6 +317,12 @@ def _used(snapshot: Snapshot) -> Mapping[str, tuple[float, float]]:
             cores, memory = usage.pod_cpu[row] / 1000, usage.pod_memory[row]
         found[pods.names[row]] = (float(cores), float(memory))
     return found
+
+
+def _made_anew(pod: Json) -> bool:
+    """By its DaemonSet, at once: files do not say which node one is for that is on none yet."""
+    owner = controller(pod)
+    return not pod["spec"].get("nodeName") and owner is not None and owner["kind"] == "DaemonSet"
 
 
 def _node(node: Json) -> Json:

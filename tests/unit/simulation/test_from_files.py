@@ -187,3 +187,38 @@ def test_a_node_that_does_not_say_what_it_has_is_left_out(tmp_path: Path) -> Non
     assert described.notes == ("1 pods on nodes that are not there are left out",)
     with pytest.raises(ReschedulerError, match="no node in the file says how much cpu"):
         describe(load(_file_of(tmp_path, silent)))
+
+
+def _ready_node() -> Json:
+    has = {"cpu": "4", "memory": "8Gi", "pods": "110"}
+    ready = {"type": "Ready", "status": "True"}
+    return _object("Node", "v1", "n-1", status={"allocatable": has, "conditions": [ready]})
+
+
+def test_a_pod_of_a_daemon_set_that_waits_is_made_anew(tmp_path: Path) -> None:
+    """Which node it is for is not in what is read of it."""
+    template = {
+        "metadata": {"labels": {"app": "x"}},
+        "spec": {"containers": [{"name": "c", "image": "i"}]},
+    }
+    spec = {"selector": {"matchLabels": {"app": "x"}}, "template": template}
+    agents = _object("DaemonSet", "apps/v1", "daemonset", spec=spec)
+    agents["metadata"]["uid"] = "uid-DaemonSet"
+    term = {"matchFields": [{"key": "metadata.name", "operator": "In", "values": ["n-1"]}]}
+    required = "requiredDuringSchedulingIgnoredDuringExecution"
+    waiting = _pod("daemonset-1", "DaemonSet")
+    waiting["metadata"]["labels"] = {"app": "x"}
+    del waiting["spec"]["nodeName"]
+    waiting["spec"]["affinity"] = {"nodeAffinity": {required: {"nodeSelectorTerms": [term]}}}
+    waiting["status"] = {"phase": "Pending"}
+    described = describe(load(_file_of(tmp_path, _ready_node(), agents, waiting)))
+
+    async def main() -> list[Json]:
+        cluster = EmbeddedCluster(seed=1)
+        assert fill(cluster, described).refused == []
+        async with cluster:
+            await cluster.clock.sleep(600)
+            return list(map(dict, cluster.store.all(wire.PODS)))
+
+    [pod] = virtual_time.run(main())
+    assert pod["spec"].get("nodeName") == "n-1"
