@@ -5,6 +5,7 @@ the store, and at what its pods really use.
 """
 
 import asyncio
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -263,10 +264,12 @@ def _is_closed(node: Object) -> bool:
 
 
 def _cost(node: Object) -> float:
+    """What is no cost counts for nothing, as when planning."""
     try:
-        return float(annotations(node).get(names.NODE_COST) or 0.0)
+        cost = float(annotations(node).get(names.NODE_COST) or 0.0)
     except ValueError:
         return 0.0
+    return cost if math.isfinite(cost) and cost >= 0 else 0.0
 
 
 def _pair(figures: Numbers) -> tuple[float, float]:

@@ -5,8 +5,9 @@ from typing import Any
 
 from rescheduler.embedded.store import Store
 from rescheduler.kube import Object
+from rescheduler.model.names import NODE_COST
 from rescheduler.simulation.measuring import Measuring
-from rescheduler.wire import POD_MIGRATIONS
+from rescheduler.wire import NODES, POD_MIGRATIONS, PODS
 
 
 class Still:
@@ -43,3 +44,20 @@ def test_moves_are_counted_once_each_by_what_became_of_them() -> None:
     assert (figures.moved, figures.put_off, figures.failed, figures.unfinished) == (2, 1, 1, 1)
     assert figures.by_strategy == {"LoadBalancing": 2}
     assert figures.reasons == {"CopyFailed": 1}
+
+
+def test_what_is_no_cost_counts_for_nothing() -> None:
+    cluster = Still()
+    for name, cost in (("a", "0.5"), ("b", "nan"), ("c", "inf"), ("d", "-3"), ("e", "dear")):
+        metadata = {"name": name, "annotations": {NODE_COST: cost}}
+        status = {
+            "allocatable": {"cpu": "4", "memory": "8Gi"},
+            "conditions": [{"type": "Ready", "status": "True"}],
+        }
+        cluster.store.put(NODES, {"metadata": metadata, "spec": {}, "status": status})
+        pod = {"metadata": {"name": name, "namespace": "shop", "uid": name}}
+        running = {"phase": "Running"}
+        cluster.store.put(PODS, {**pod, "spec": {"nodeName": name}, "status": running})
+    look = Measuring(cluster, cluster, threshold_percent=80.0).look()
+    assert look.nodes == 5
+    assert look.cost == 0.5
