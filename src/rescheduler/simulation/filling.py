@@ -55,9 +55,12 @@ class _Filling:
         self._codes: dict[str, str] = {}
         """By UID of a StatefulSet or DaemonSet: what its pods are labelled with."""
         self._addresses = 0
+        self._missing: set[str] = set()
+        """UIDs of what was refused."""
         self.refused: list[str] = []
 
     def add(self, resource: Resource, item: Json) -> None:
+        item = self._without_missing_owner(item)
         metadata = item["metadata"]
         try:
             made = self._api.create(resource, metadata.get("namespace"), item, dry_run=True)
@@ -66,6 +69,7 @@ class _Filling:
         except errors.KubeError as problem:
             name = "/".join(filter(None, (metadata.get("namespace"), metadata["name"])))
             self.refused.append(f"{resource.plural} {name}: {problem}")
+            self._missing.add(metadata.get("uid", ""))
             return
         own = {key: metadata[key] for key in _KEPT if metadata.get(key)}
         made = {**made, "metadata": made["metadata"] | own}
@@ -81,6 +85,14 @@ class _Filling:
         elif item.get("status") and resource not in _JUDGED:
             made["status"] = item["status"]
         self._api.store.put(resource, made)
+
+    def _without_missing_owner(self, item: Json) -> Json:
+        """It stays, as what has no owner in the file does; else it would be garbage."""
+        metadata = dict(item["metadata"])
+        if all(each["uid"] not in self._missing for each in metadata.get("ownerReferences") or ()):
+            return item
+        del metadata["ownerReferences"]
+        return {**item, "metadata": metadata}
 
     def _note_revision(self, resource: Resource, made: Json) -> None:
         code = revisions.hash_of(made["spec"]["template"], 0)

@@ -222,3 +222,15 @@ def test_a_pod_of_a_daemon_set_that_waits_is_made_anew(tmp_path: Path) -> None:
 
     [pod] = virtual_time.run(main())
     assert pod["spec"].get("nodeName") == "n-1"
+
+
+def test_pods_of_a_workload_that_is_refused_stay(tmp_path: Path) -> None:
+    selector = {"matchLabels": {"app": "x"}}
+    owner = _object("ReplicaSet", "apps/v1", "replicaset", spec={"selector": selector})
+    owner["metadata"]["uid"] = "uid-ReplicaSet"
+    unlike = _pod("unlike", "ReplicaSet")
+    unlike["metadata"]["labels"] = {"app": "y"}
+    described = describe(load(_file_of(tmp_path, _ready_node(), owner, unlike)))
+    refused, owners, same = virtual_time.run(_left_alone(described))
+    assert [each.split(":")[0] for each in refused] == ["replicasets shop/replicaset"]
+    assert (owners, same) == (Counter({"nobody": 1}), 1)
