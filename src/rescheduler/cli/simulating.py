@@ -161,7 +161,7 @@ class _Asked:
         if self.svg is not None and (reason := _why_unwritable(self.svg)):
             others.append(ReschedulerError(f"--svg: {self.svg} cannot be written: {reason}"))
         if scenario is not None and described is not None:
-            others += _unknown_nodes(scenario, described)
+            others += _unknown_nodes(self.scenario, scenario, described)
         if wrong:
             raise WrongFlags("\n".join([*wrong, *map(str, others)]))
         if others or scenario is None or described is None:
@@ -274,16 +274,22 @@ def _of_strategies(name: str, wrong: list[str]) -> config.Configuration | None:
     )
 
 
-def _unknown_nodes(scenario: "Scenario", described: "Described") -> list[ReschedulerError]:
+def _unknown_nodes(
+    file: str, scenario: "Scenario", described: "Described"
+) -> list[ReschedulerError]:
     from rescheduler.wire import NODES
 
     known = [each["metadata"]["name"] for each in described.all(NODES)]
     return [
         ReschedulerError(
-            f"scenario {scenario.name}: there is no node {quoted(each.node)}; leave it out for one "
-            f"that luck decides, or name one such as {known[0]}"
+            f"{file}: {field}[{place}].node: there is no node {quoted(each.node)}; leave it out "
+            f"for one that luck decides, or name one such as {known[0]}"
         )
-        for each in (*scenario.maintenances, *scenario.failures)
+        for field, outages in (
+            ("maintenances", scenario.maintenances),
+            ("failures", scenario.failures),
+        )
+        for place, each in enumerate(outages)
         if each.node and each.node not in known
     ]
 

@@ -119,11 +119,11 @@ def test_a_scenario_that_names_a_node_that_is_not_there(
     scenario = tmp_path / "day.yaml"
     scenario.write_text(
         "apiVersion: rescheduler.io/v1alpha1\nkind: LoadScenario\n"
-        "failures: [{at: 1h, duration: 1h, node: nowhere}]\n"
+        "failures: [{at: 1h, duration: 1h}, {at: 1h, duration: 1h, node: nowhere}]\n"
     )
     ended = rescheduler(*SMALL, "--scenario", str(scenario))
     assert ended.code == 1
-    assert 'there is no node "nowhere"' in ended.err
+    assert f'{scenario}: failures[1].node: there is no node "nowhere"' in ended.err
     unknown = rescheduler(*SMALL, "--scenario", "dya")
     assert unknown.code == 2
     assert "did you mean day?" in unknown.err
