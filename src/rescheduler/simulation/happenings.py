@@ -89,10 +89,20 @@ def _scaled(a_day: int, hours: float) -> int:
     return round(a_day * hours / 24)
 
 
+def _drawn(
+    many: int, deployments: Sequence[tuple[str, int]], luck: random.Random
+) -> Iterator[tuple[str, int]]:
+    """None has its next turn before all have had one."""
+    while many > 0 and deployments:
+        drawn = luck.sample(deployments, min(many, len(deployments)))
+        yield from drawn
+        many -= len(drawn)
+
+
 def _roll_outs(
     many: int, deployments: Sequence[tuple[str, int]], end: float, luck: random.Random
 ) -> Iterator[Happening]:
-    for name, _ in luck.sample(deployments, min(many, len(deployments))):
+    for name, _ in _drawn(many, deployments, luck):
         yield Happening(at=luck.uniform(0, end), what=What.ROLL_OUT, name=name)
 
 
@@ -100,7 +110,7 @@ def _scalings(
     many: int, deployments: Sequence[tuple[str, int]], end: float, luck: random.Random
 ) -> Iterator[Happening]:
     large = [each for each in deployments if each[1] > 1]
-    for name, replicas in luck.sample(large, min(many, len(large))):
+    for name, replicas in _drawn(many, large, luck):
         at = luck.uniform(0, end)
         more = luck.random() < 0.5  # noqa: PLR2004 - as often as not
         other = replicas + max(replicas // 2, 1) if more else max(replicas * 2 // 3, 1)

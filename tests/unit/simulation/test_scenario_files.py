@@ -2,9 +2,13 @@ from pathlib import Path
 
 import pytest
 
+from rescheduler import wire
+from rescheduler.embedded.virtual_time import START
 from rescheduler.errors import ConfigurationError
+from rescheduler.simulation.generating import generate
+from rescheduler.simulation.happenings import foreseen
 from rescheduler.simulation.scenario_files import load, parse
-from rescheduler.simulation.scenarios import HOUR, Outage, Pattern, Surge
+from rescheduler.simulation.scenarios import HOUR, Outage, Pattern, Scenario, Surge
 
 HEAD = "apiVersion: rescheduler.io/v1alpha1\nkind: LoadScenario\n"
 
@@ -110,3 +114,12 @@ def test_a_file_that_cannot_be_read_is_told(tmp_path: Path) -> None:
         load(tmp_path / "odd.yaml")
     (tmp_path / "good.yaml").write_text(HEAD)
     assert load(tmp_path / "good.yaml").name == "good"
+
+
+def test_more_happens_than_there_are_deployments() -> None:
+    described = generate(nodes=6, pods=50, seed=1)
+    few = len(list(described.all(wire.DEPLOYMENTS)))
+    busy = Scenario(name="busy", rollouts=50)
+    happenings = foreseen(busy, described, seed=1, start=START, hours=24)
+    assert few < 50 == len(happenings)
+    assert len({each.name for each in happenings}) == few
