@@ -5,9 +5,13 @@ from dataclasses import replace
 from rescheduler.config import Configuration, Migration, Scope
 from rescheduler.migrate import migrating
 from testbed.api import Object
-from testbed.builders import behaviour, budget, pod_spec, workload
+from testbed.builders import behaviour, budget, pod_spec, service, workload
 from tests.scenarios.asking import ask
-from tests.scenarios.judging import assert_exactly_one_moved, assert_nothing_of_ours_is_left
+from tests.scenarios.judging import (
+    assert_exactly_one_moved,
+    assert_nobody_noticed,
+    assert_nothing_of_ours_is_left,
+)
 from tests.scenarios.looping import controller
 from tests.scenarios.stage import set_stage
 from tests.scenarios.world import World
@@ -84,3 +88,28 @@ async def test_a_pod_whose_copy_is_on_its_way_counts_no_more(world: World) -> No
     pods = [pod for pod in await world.pods("web") if pod["spec"]["nodeName"] != target]
     await assert_only_the_first_moves(world, pods, target)
     assert (await world.nodes_of("web")).count(target) == 2
+
+
+async def test_the_copy_of_a_sibling_is_no_other_revision(world: World) -> None:
+    """Both go by their hash, and the second is asked for while the copy of the first has none."""
+    *_, one, other = await world.add_nodes(4)
+    for node in (one, other):
+        await world.cordon(node)
+    web = spread_web("Deployment", 2, skew=1)
+    [constraint] = web["spec"]["template"]["spec"]["topologySpreadConstraints"]
+    constraint["matchLabelKeys"] = ["pod-template-hash"]
+    await world.create(service("web"), web)
+    await world.wait("web is complete", lambda: world.is_complete("web"))
+    for node in (one, other):
+        await world.uncordon(node)
+    first, second = await world.pods("web")
+    async with world.auditor() as auditor:
+        async with controller(world, inFlight={"perNode": 0, "perWorkload": 2}):
+            await ask(world, first, one)
+            await world.wait_for_record(first["metadata"]["name"], step="WaitReady")
+            await ask(world, second, other)
+            for each in (first, second):
+                await world.wait_for_record(each["metadata"]["name"], phase="Completed")
+        audit = await world.audit(auditor)
+    assert_nobody_noticed(audit)
+    assert await world.nodes_of("web") == sorted([one, other])
