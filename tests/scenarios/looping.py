@@ -45,3 +45,13 @@ async def ended(running: Running) -> Ended:
 
 async def as_admin(world: Scene, *arguments: str) -> Ended:
     return await ended(await world.start_as_admin(*arguments))
+
+
+def election(world: Scene) -> dict[str, object]:
+    times = {"leaseDuration": "4s", "renewDeadline": "3s", "retryPeriod": "500ms"}
+    return {"leaderElection": {**times, "resourceNamespace": world.name}}
+
+
+async def cleanup(world: Scene, *flags: str, **settings: object) -> Ended:
+    path = str(world.configuration(**{**election(world), **settings}))
+    return await as_admin(world, "cleanup", *flags, "--config", path)

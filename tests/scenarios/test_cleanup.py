@@ -12,7 +12,7 @@ from testbed.builders import budget, deployment
 from testbed.faultproxy import Match, conflict, fail
 from tests.scenarios.asking import ask
 from tests.scenarios.judging import assert_nobody_noticed
-from tests.scenarios.looping import Ended, as_admin, controller
+from tests.scenarios.looping import as_admin, cleanup, controller, election
 from tests.scenarios.stage import set_stage
 from tests.scenarios.steered import carry_out
 from tests.scenarios.world import World
@@ -25,16 +25,6 @@ OURS = (
     "rescheduler.io/",
 )
 LOWEST = "-2147483648"
-
-
-def election(world: World) -> dict[str, object]:
-    times = {"leaseDuration": "4s", "renewDeadline": "3s", "retryPeriod": "500ms"}
-    return {"leaderElection": {**times, "resourceNamespace": world.name}}
-
-
-async def cleanup(world: World, *flags: str, **settings: object) -> Ended:
-    path = str(world.configuration(**{**election(world), **settings}))
-    return await as_admin(world, "cleanup", *flags, "--config", path)
 
 
 async def everything(world: World) -> list[Object]:

@@ -20,6 +20,7 @@ from testbed.faultproxy import drop_reply, kill, nth_write
 from tests.scenarios.asking import ask
 from tests.scenarios.drawing import drawn
 from tests.scenarios.judging import assert_nobody_noticed, assert_nothing_of_ours_is_left
+from tests.scenarios.looping import cleanup
 from tests.scenarios.world import World
 
 When = Literal["before", "after", "reply lost"]
@@ -167,6 +168,39 @@ async def test_disturbed_at_a_write_it_ends_all_the_same(
     await _assert_it_ended_well(world, way, audit)
 
 
+CANCELLED_CASES = [
+    pytest.param(name, number, when, how, id=f"{name}-{number}-{when}-{how}")
+    for name, way in WAYS.items()
+    for number in range(1, way.writes[1] + 1)
+    for when in ("before", "after")
+    for how in ("run", "cleanup")
+]
+
+
+@pytest.mark.parametrize(
+    ("name", "number", "when", "how"), drawn(CANCELLED_CASES, matrix="CRASH", share=1 / 20)
+)
+async def test_killed_at_a_write_and_cancelled_nothing_is_left(
+    world: World, name: str, number: int, when: Literal["before", "after"], how: str
+) -> None:
+    """Nobody knows of the migration any more but by what it has made and marked."""
+    way = WAYS[name]
+    await _set_stage(world, way)
+    async with world.auditor() as auditor:
+        async with world.faults() as proxy:
+            process = await world.start(**SETTINGS)
+            rule = proxy.on(nth_write(number), kill(process, when=when), times=1)
+            await process.finish()
+        for record in await world.records():
+            await world.api.delete("PodMigration", world.name, record["metadata"]["name"])
+        ended = await (cleanup if how == "cleanup" else World.run)(world, **SETTINGS)
+        await _wait_until_complete(world, way)
+        audit = await world.audit(auditor)
+    assert rule.fired or number > way.writes[0]
+    assert ended.code == 0, ended
+    await _assert_the_number_is_right(world, way, audit)
+
+
 # ---------------------------------------------------------------------- before and after
 
 
@@ -181,15 +215,24 @@ async def _set_stage(world: World, way: Way) -> None:
 
 
 async def _assert_it_ended_well(world: World, way: Way, audit: Audit) -> None:
-    empty = world.nodes[1]
+    await _wait_until_complete(world, way)
+    moved = 1 if way.ends == "Completed" else 0
     for app in way.apps:
-        await world.wait(f"{app} is complete", partial(_is_complete, world, app))
-        before = [pod for pod in audit.pods_before() if pod.startswith(app)]
-        moved = 1 if way.ends == "Completed" else 0
-        assert (await world.nodes_of(app)).count(empty) == moved
-        assert len(await world.nodes_of(app)) == len(before)
+        assert (await world.nodes_of(app)).count(world.nodes[1]) == moved
     phases = [record["status"]["phase"] for record in await world.records()]
     assert phases == [way.ends] * len(way.apps)
+    await _assert_the_number_is_right(world, way, audit)
+
+
+async def _wait_until_complete(world: World, way: Way) -> None:
+    for app in way.apps:
+        await world.wait(f"{app} is complete", partial(_is_complete, world, app))
+
+
+async def _assert_the_number_is_right(world: World, way: Way, audit: Audit) -> None:
+    for app in way.apps:
+        before = [pod for pod in audit.pods_before() if pod.startswith(app)]
+        assert len(await world.nodes_of(app)) == len(before)
     if not way.is_noticed:
         assert_nobody_noticed(audit)
     temporary = "-rescheduler-pdb"
