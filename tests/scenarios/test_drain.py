@@ -7,19 +7,15 @@ from testbed.builders import behaviour, budget, deployment
 from testbed.faultproxy import Match, fail, kill
 from tests.scenarios.asking import ask
 from tests.scenarios.judging import assert_nobody_noticed
-from tests.scenarios.looping import Ended, as_admin, controller, ended
+from tests.scenarios.looping import Ended, as_admin, controller, election, ended
 from tests.scenarios.stage import set_stage
 from tests.scenarios.world import World
 
 ANNOTATION = "rescheduler.io/cordoned"
-ELECTION = {"leaseDuration": "4s", "renewDeadline": "3s", "retryPeriod": "500ms"}
 
 
 def settings(world: World) -> dict[str, object]:
-    return {
-        "leaderElection": {**ELECTION, "resourceNamespace": world.name},
-        "inFlight": {"perNode": 0, "perWorkload": 5},
-    }
+    return {**election(world), "inFlight": {"perNode": 0, "perWorkload": 5}}
 
 
 async def drain(world: World, node: str, *flags: str, **more: object) -> Ended:
