@@ -8,7 +8,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-WAIT_SECONDS = 60.0
+WAIT_SECONDS = 120.0
+"""For what should come in a few: the machine may be busy with other things."""
 
 Line = dict[str, Any]
 
