@@ -12,6 +12,7 @@ import pytest
 
 from testbed.faultproxy import (
     Fault,
+    Match,
     arrive_late,
     budget_refusal,
     conflict,
@@ -144,6 +145,21 @@ async def test_what_always_fails_is_given_up(
         await world.run(**SETTINGS)
         await assert_it_ended(scene, run, proxy)
     assert struck.fired, story(run)
+
+
+async def test_where_somebody_changes_all_that_we_do_it_is_left_to_the_next_run(
+    world: World,
+) -> None:
+    """Not even giving up gets through: so that is no loop without end either."""
+    async with migration(world, WAYS["surge"]) as scene:
+        async with world.faults() as proxy:
+            struck = proxy.on(Match(verb="patch"), conflict())
+            process = await world.start(**SETTINGS)
+            run = await process.finish(within=150)
+        assert "NotFinished" in run.summary, story(run)
+        assert 0 < struck.fired < MANY
+        ended = await world.run(**SETTINGS)
+        await assert_it_ended(scene, ended, proxy)
 
 
 # ---------------------------------------------------------------------- what an answer means

@@ -77,13 +77,17 @@ class Troubles:
             return ASK_AGAIN_SECONDS
         return _AT_LEISURE_SECONDS * self.context.jitter.uniform(0.5, 1.0)
 
-    def _after_conflict(self, problem: errors.KubeError) -> float:
+    def _after_conflict(self, problem: errors.KubeError) -> float | None:
         self.conflicts += 1
         self.lookout.distrust()
         self.log.info("somebody else changed it", problem=str(problem), times=self.conflicts)
-        if self.conflicts > _CONFLICT_TRIES and self.memory.giving_up is None:
+        if self.conflicts <= _CONFLICT_TRIES:
+            return _CONFLICT_SECONDS
+        if self.memory.giving_up is None:
             self._give_up(Reason.REFUSED, f"it changed under every one of our tries: {problem}")
-        return _CONFLICT_SECONDS
+            return _CONFLICT_SECONDS
+        # Not even taking back gets through.
+        return self._after_outage(problem)
 
     def _after_outage(self, problem: errors.KubeError) -> float | None:
         # Whether a write took effect is not known; the next look tells.
