@@ -81,12 +81,43 @@ class Scene(ABC):
         others = [node for node in self.nodes if node != on]
         await asyncio.gather(*(self.cordon(node) for node in others))
         await self.create(*manifests)
-        await self.wait("the workloads are complete", lambda: self._are_complete(manifests))
+        await self.wait("the workloads are complete", lambda: self._are_complete(manifests, on))
         await asyncio.gather(*(self.uncordon(node) for node in others))
 
-    async def _are_complete(self, manifests: Sequence[Object]) -> bool:
+    async def _are_complete(self, manifests: Sequence[Object], on: str) -> bool:
         known = [(each["metadata"]["name"], each["kind"]) for each in manifests]
-        return all([await self.is_complete(name, kind) for name, kind in known])
+        if not all([await self.is_complete(name, kind) for name, kind in known]):
+            return False
+        strays = [
+            pod["metadata"]["name"]
+            for name, _ in known
+            for pod in await self.pods(name)
+            if pod["spec"]["nodeName"] != on
+        ]
+        # A busy scheduler hears of a pod before it hears that the other nodes are cordoned.
+        await asyncio.gather(*(self.delete_pod(name) for name in strays))
+        return not strays
+
+    async def place(self, pod: Callable[[], Object], *, on: str) -> None:
+        """Starts a pod that belongs to nobody on this node; returns when it is Ready."""
+        others = [node for node in self.nodes if node != on]
+        await asyncio.gather(*(self.cordon(node) for node in others))
+        name, is_there = pod()["metadata"]["name"], False
+        while not is_there:
+            await self.create(pod())
+            await self.wait(f"{name} is Ready", lambda: self._is_ready(name))
+            found = await self.api.get("Pod", self.name, name)
+            is_there = found["spec"]["nodeName"] == on
+            if not is_there:
+                await self.delete_pod(name)
+                await self.wait(f"{name} is gone", lambda: self._is_gone(name))
+        await asyncio.gather(*(self.uncordon(node) for node in others))
+
+    async def _is_ready(self, name: str) -> bool:
+        return is_ready(await self.api.get("Pod", self.name, name))
+
+    async def _is_gone(self, name: str) -> bool:
+        return await self.find_pod(name) is None
 
     def _confine(self, manifest: Object) -> None:
         spec = manifest.get("spec") or {}

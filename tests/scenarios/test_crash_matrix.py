@@ -71,12 +71,9 @@ async def _bare_replica_set(world: World, full: str, _: str) -> None:
     await world.deploy(alone, on=full)
 
 
-async def _standalone(world: World, full: str, empty: str) -> None:
+async def _standalone(world: World, full: str, _: str) -> None:
     await world.create(service("web"))
-    await world.cordon(empty)
-    await world.create(pod("web"))
-    await world.wait("the pod is Ready", lambda: _is_on(world, "web", full))
-    await world.uncordon(empty)
+    await world.place(lambda: pod("web"), on=full)
 
 
 async def _stateful_set(world: World, full: str, _: str) -> None:
@@ -246,7 +243,3 @@ async def _is_complete(world: World, app: str) -> bool:
             return await world.is_complete(app, kind)
     pods = await world.pods(app)
     return len(pods) == 1 and is_ready(pods[0])
-
-
-async def _is_on(world: World, app: str, node: str) -> bool:
-    return await world.nodes_of(app) == [node]

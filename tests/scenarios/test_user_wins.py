@@ -66,16 +66,9 @@ async def _deployment(world: World, full: str, _: str) -> None:
     await world.deploy(deployment("web", replicas=2), on=full)
 
 
-async def _standalone(world: World, full: str, empty: str) -> None:
+async def _standalone(world: World, full: str, _: str) -> None:
     await world.create(service("web"), budget("web", minAvailable=1))
-    await world.cordon(empty)
-    await world.create(pod("web"))
-
-    async def is_there() -> bool:
-        return await world.nodes_of("web") == [full]
-
-    await world.wait("the pod is Ready", is_there)
-    await world.uncordon(empty)
+    await world.place(lambda: pod("web"), on=full)
 
 
 async def _stateful_set(world: World, full: str, _: str) -> None:
