@@ -12,7 +12,7 @@ from rescheduler.embedded.conditions import with_condition
 from rescheduler.embedded.kinds import Kind
 from rescheduler.embedded.store import Store
 from rescheduler.kube import Object
-from rescheduler.model import objects, quantities
+from rescheduler.model import company, objects, quantities
 from rescheduler.wire import Resource
 
 if TYPE_CHECKING:
@@ -27,9 +27,6 @@ _TOPOLOGY_LABELS: Final = ("topology.kubernetes.io/zone", "topology.kubernetes.i
 _NOT_READY: Final = "node.kubernetes.io/not-ready"
 _UNREACHABLE: Final = "node.kubernetes.io/unreachable"
 _TOLERATED_SECONDS: Final = 300
-_TERM_KINDS: Final = ("podAffinity", "podAntiAffinity")
-_PREFERRED: Final = "preferredDuringSchedulingIgnoredDuringExecution"
-_REQUIRED: Final = "requiredDuringSchedulingIgnoredDuringExecution"
 
 
 def check_namespace(store: Store, kind: Kind, item: Object) -> None:
@@ -209,18 +206,11 @@ def _amounts(resources: Object) -> dict[str, int]:
 def _with_label_keys(pod: Object) -> Object:
     """Keys by which a pod is compared with its like become a part of the selector."""
     labels, spec = objects.labels(pod), pod["spec"]
-    affinity = spec.get("affinity") or {}
-    terms: list[Object] = []
-    for kind in _TERM_KINDS:
-        given = affinity.get(kind) or {}
-        terms += [each.get("podAffinityTerm") or {} for each in given.get(_PREFERRED) or ()]
-        terms += given.get(_REQUIRED) or ()
-    terms += spec.get("topologySpreadConstraints") or ()
-    for term in terms:
+    for _, term in company.rules(spec):
         selector = term.get("labelSelector")
         if selector is None:
             continue
-        for keys, operator in (("matchLabelKeys", "In"), ("mismatchLabelKeys", "NotIn")):
+        for keys, operator in company.LABEL_KEYS:
             found = [
                 {"key": key, "operator": operator, "values": [labels[key]]}
                 for key in term.get(keys) or ()

@@ -10,6 +10,11 @@ _SPREAD: Final = "topologySpreadConstraints"
 
 FIELDS: Final = (*_AFFINITY, _SPREAD)
 
+LABEL_KEYS: Final = (("matchLabelKeys", "In"), ("mismatchLabelKeys", "NotIn"))
+"""Fields of a rule with keys of labels, and by which operator the API server puts the pod's own
+values of those into the selector of the rule, once, as the pod is created.
+"""
+
 
 def rules(spec: Object) -> Iterator[tuple[str, dict[str, Any]]]:
     """Every such rule, after what kind of rule it is."""

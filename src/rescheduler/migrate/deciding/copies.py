@@ -75,7 +75,7 @@ def _by_all_labels(
     lacks a label, `matchLabelKeys` would say less than for its siblings, and keep others away.
     """
     for _, rule in company.rules(spec):
-        for field, operator in (("matchLabelKeys", "In"), ("mismatchLabelKeys", "NotIn")):
+        for field, operator in company.LABEL_KEYS:
             if withheld not in (rule.get(field) or ()):
                 continue
             rule[field] = [key for key in rule[field] if key != withheld]

@@ -141,8 +141,9 @@ def _take_out_merged(term: dict[str, Any]) -> None:
     """What the API server has added to the selector for `matchLabelKeys` and `mismatchLabelKeys`.
     It adds it again, and refuses a key that is there twice.
     """
-    added = {("In", key) for key in term.get("matchLabelKeys") or ()}
-    added |= {("NotIn", key) for key in term.get("mismatchLabelKeys") or ()}
+    added = {
+        (operator, key) for field, operator in company.LABEL_KEYS for key in term.get(field) or ()
+    }
     selector = term.get("labelSelector")
     if selector:
         _keep(

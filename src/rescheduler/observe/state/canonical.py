@@ -61,7 +61,7 @@ def _take_out_merged_keys(rule: dict[str, Any]) -> None:
     """Keys that the API server, or we for a copy, have put into the selector with their values."""
     selector = rule.get("labelSelector") or {}
     said = selector.get("matchExpressions") or []
-    for field, operator in (("matchLabelKeys", "In"), ("mismatchLabelKeys", "NotIn")):
+    for field, operator in company.LABEL_KEYS:
         merged = {each["key"] for each in said if each["operator"] == operator}
         left = [key for key in rule.pop(field, ()) if key not in merged]
         if left:

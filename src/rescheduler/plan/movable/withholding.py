@@ -77,7 +77,7 @@ class Withholding:
         )
 
     def _who_misses(self, label: str, labels: Mapping[str, str], namespace: str, owner: int) -> str:
-        """But siblings. What they ask of each other is asked of a move with all labels, when it is
+        """Not siblings. What they ask of each other is asked of a move with all labels, when it is
         planned and when it begins; who comes from elsewhere could be led astray by what a copy
         lacks.
         """
