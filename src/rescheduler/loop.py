@@ -304,8 +304,9 @@ def _state(figures: Figures, under_way: int) -> dict[str, Any]:
     """How many are moved at once, who waits and why; and how often it did not go as planned."""
     told: dict[str, Any] = {
         "in_flight": figures.in_flight,
+        "ending": figures.ending,
         "allowed": figures.allowed,
-        "waiting": max(0, under_way - figures.in_flight),
+        "waiting": _waiting(figures, under_way),
         "paused_seconds": round(figures.paused_seconds),
         "retries": figures.retries,
         "landed_elsewhere": figures.landed_elsewhere,
@@ -315,13 +316,17 @@ def _state(figures: Figures, under_way: int) -> dict[str, Any]:
 
 
 def _in_words(figures: Figures, under_way: int) -> str:
-    waiting = max(0, under_way - figures.in_flight)
+    waiting = _waiting(figures, under_way)
     said = f"{under_way} under way"
     if waiting:
         said += f" ({waiting} of them wait, {figures.in_flight} of {figures.allowed} at once)"
     if figures.paused_seconds:
         said += f"; none begins for {figures.paused_seconds:.0f} s, as too many failed in a row"
     return said
+
+
+def _waiting(figures: Figures, under_way: int) -> int:
+    return max(0, under_way - figures.in_flight - figures.ending)
 
 
 def _counted(number: int, thing: str) -> str:

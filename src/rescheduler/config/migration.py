@@ -93,8 +93,10 @@ class Migration:
     Default Evict.
     """
 
-    workers: int = setting("workers", Count(lowest=1), default=10)
-    """The most migrations at the same time. Default 10."""
+    workers: int = setting("workers", Count(lowest=1), default=100)
+    """The most migrations at the same time, but for those whose original is only ending. It
+    protects the API server; while that is in trouble, there are fewer. Default 100.
+    """
 
     ready_timeout_seconds: float = setting(
         "readyTimeout", Duration(lowest=MILLISECOND), default=300.0

@@ -8,8 +8,6 @@ from typing import Final
 from rescheduler.config.kinds import Count, Duration, Percentage
 from rescheduler.config.settings import setting, subsection
 
-_FEW: Final = 4
-_SOME: Final = 10
 _POINTS: Final = Percentage(zero_allowed=True, unit="percentage points")
 
 
@@ -46,21 +44,24 @@ class Stability:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InFlight:
-    """How many moves may be under way at the same time."""
+    """How many moves may be under way at the same time. An original that is ending counts for
+    nothing: its successor serves already.
+    """
 
-    per_node: int = setting("perNode", Count(), default=2)
-    """To or from one node; 0: no limit. Default 2."""
+    per_node: int = setting("perNode", Count(), default=10)
+    """Pods that start on one node at a time, of moves that we chose; 0: no limit. It protects what
+    runs there from a burst of image pulls and start-ups. Default 10: as many pulls as a kubelet
+    lets through at once (registryBurst). What a person asked for starts as fast as it would after
+    `kubectl drain`.
+    """
 
     per_namespace: int = setting("perNamespace", Count(), default=0)
-    """In one namespace; 0: no limit. Default 0."""
+    """In one namespace; 0: no limit. It protects what its pods share beyond their nodes, such as a
+    database that each start asks. Default 0.
+    """
 
     per_workload: int = setting("perWorkload", Count(), default=0)
-    """Of one workload. Default 0: by its size, 1 below 4 replicas, 2 up to 10, then 10 per cent."""
-
-    def of_workload(self, size: int) -> int:
-        """How many pods at once of a workload of so many."""
-        if self.per_workload:
-            return self.per_workload
-        if size < _FEW:
-            return 1
-        return 2 if size <= _SOME else size // 10
+    """Of one workload whose copies are Ready before their originals go; 0: no limit. Default 0:
+    such moves take nothing away. What has to stop before it starts elsewhere goes one at a time,
+    whatever this says.
+    """

@@ -3,11 +3,14 @@
 from collections import Counter
 from collections.abc import Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from typing import Final, NamedTuple
 
 from rescheduler.config import InFlight
 from rescheduler.migrate.deciding import records
 from rescheduler.migrate.deciding.stages import Method, Phase
 from rescheduler.model.objects import Object
+
+_NO_LIMIT: Final = 2**31
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -15,7 +18,6 @@ class Workload:
     """Of a pod that is to move."""
 
     uid: str
-    size: int
     is_restarted: bool
     """Its pods end before their successors begin: one at a time."""
 
@@ -39,7 +41,7 @@ def admitted(
     begun: Counter[str] = Counter()
     """Members of groups that are on their way."""
     for record in running:
-        used.update(key for key, _ in _keys(record, limits, workloads))
+        used.update(_taken(_claims(record, limits, workloads)))
         begun[group_of(record)] += 1
     are_none_running = not used
     groups: dict[str, list[Object]] = {}
@@ -50,16 +52,16 @@ def admitted(
             are_none_running = False
             room -= 1
             begun[group] += 1
-            used.update(key for key, _ in _keys(record, limits, workloads))
+            used.update(_taken(_claims(record, limits, workloads)))
             yield record
         elif group:
             groups.setdefault(group, []).append(record)
         elif room > 0:
-            keys = list(_keys(record, limits, workloads))
-            if all(used[key] < limit for key, limit in keys):
+            claims = list(_claims(record, limits, workloads))
+            if all(used[claim.on] < claim.limit for claim in claims):
                 are_none_running = False
                 room -= 1
-                used.update(key for key, _ in keys)
+                used.update(_taken(claims))
                 yield record
     for group, members in groups.items():
         is_whole = begun[group] + len(members) >= members[0]["spec"]["group"]["size"]
@@ -81,19 +83,37 @@ def group_of(record: Object) -> str:
     return f"{record['metadata']['namespace']}/{group}" if group else ""
 
 
-def _keys(
+class _Claim(NamedTuple):
+    on: object
+    limit: int
+    """It is only made while fewer others are."""
+    counts: bool = True
+    """Others count it in turn."""
+
+
+def _taken(claims: Iterable[_Claim]) -> Iterator[object]:
+    return (claim.on for claim in claims if claim.counts)
+
+
+def _claims(
     record: Object, limits: InFlight, workloads: Mapping[str, Workload | None]
-) -> Iterator[tuple[object, int]]:
+) -> Iterator[_Claim]:
     spec, namespace = record["spec"], record["metadata"]["namespace"]
+    standing = records.standing_of(record)
     # Two that move the same pod would each keep a copy of it.
-    yield ("pod", spec["pod"]["uid"]), 1
-    if limits.per_node:
-        for node in (spec.get("source"), spec["target"]):
-            yield ("node", node), limits.per_node
+    yield _Claim(("pod", spec["pod"]["uid"]), 1)
+    if standing.is_ending:
+        return
+    if limits.per_node and standing.is_starting:
+        limit = _NO_LIMIT if records.is_asked(record) else limits.per_node
+        yield _Claim(("start", spec["target"]), limit)
     if limits.per_namespace:
-        yield ("namespace", namespace), limits.per_namespace
+        yield _Claim(("namespace", namespace), limits.per_namespace)
     workload = workloads.get(spec["pod"]["uid"])
     if workload is not None:
-        is_restarted = workload.is_restarted or spec.get("method") == Method.STEER
-        together = 1 if is_restarted else limits.of_workload(workload.size)
-        yield ("workload", workload.uid), together
+        is_steered = Method.STEER in (spec.get("method"), standing.method)
+        is_restarted = workload.is_restarted or is_steered
+        together = 1 if is_restarted else limits.per_workload or _NO_LIMIT
+        yield _Claim(("workload", workload.uid), together)
+        # While one of its pods is missing, no other takes any risk.
+        yield _Claim(("missing", workload.uid), 1, counts=is_restarted)

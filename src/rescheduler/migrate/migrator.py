@@ -66,6 +66,9 @@ class Figures:
     reasons: Counter[str] = field(default_factory=Counter)
     """Of failures."""
     in_flight: int = 0
+    """Without those that are ending."""
+    ending: int = 0
+    """Their copies serve, and the originals are told to end: they hold up nobody."""
     allowed: int = 0
     paused_seconds: float = 0.0
 
@@ -152,7 +155,8 @@ class Migrator:
 
     @property
     def figures(self) -> Figures:
-        self._figures.in_flight = len(self._running)
+        self._figures.ending = len(self._running) - self._in_flight
+        self._figures.in_flight = self._in_flight
         self._figures.allowed = self._concurrency.allowed
         self._figures.paused_seconds = self._breaker.pause_left(self._clock.monotonic())
         return self._figures
@@ -291,7 +295,11 @@ class Migrator:
         if self._breaker.pause_left(now):
             return 0
         allowed = 1 if self._breaker.is_on_trial else self._concurrency.allowed
-        return allowed - len(self._running)
+        return allowed - self._in_flight
+
+    @property
+    def _in_flight(self) -> int:
+        return sum(not worker.is_ending for worker in self._workers.values())
 
     def _start(self, record: Object) -> None:
         key = key_of(record)

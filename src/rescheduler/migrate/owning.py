@@ -1,16 +1,13 @@
-"""Whose the pods are that are to move, and how large that is: so that few of one go at once."""
+"""Whose the pods are that are to move: of some workloads only one may go at a time."""
 
 import asyncio
 from collections.abc import Container, Iterable
-from typing import Final
 
 from rescheduler.kube import KubeApi, errors
 from rescheduler.migrate.admission import Workload
 from rescheduler.model import objects
 from rescheduler.model.objects import Object
-from rescheduler.wire import PODS, REPLICA_SETS, STATEFUL_SETS, Resource
-
-_SIZED: Final = {"ReplicaSet": REPLICA_SETS, "StatefulSet": STATEFUL_SETS}
+from rescheduler.wire import PODS
 
 
 class Owning:
@@ -33,25 +30,13 @@ class Owning:
         try:
             async with self._few_at_once:
                 pod = await self._kube.get(PODS, namespace, record["spec"]["pod"]["name"])
-                owner = objects.controller(pod)
-                size = 1
-                if owner and (resource := _SIZED.get(owner["kind"])):
-                    size = await self._size(resource, namespace, owner["name"])
         except errors.NotFound:
             self.workloads[uid] = None  # the migration itself will say so
             return
         except errors.KubeError:
             return  # asked again with the next news
+        owner = objects.controller(pod)
         if owner is None or pod["metadata"]["uid"] != uid:
             self.workloads[uid] = None
             return
-        self.workloads[uid] = Workload(
-            uid=owner["uid"], size=size, is_restarted=owner["kind"] != "ReplicaSet"
-        )
-
-    async def _size(self, resource: Resource, namespace: str, name: str) -> int:
-        try:
-            found = await self._kube.get(resource, namespace, name)
-        except errors.NotFound:
-            return 1
-        return int((found.get("spec") or {}).get("replicas", 1))
+        self.workloads[uid] = Workload(uid=owner["uid"], is_restarted=owner["kind"] != "ReplicaSet")

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Container
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from rescheduler.migrate.deciding import records
 from rescheduler.migrate.deciding.outcomes import Outcome, Reason
@@ -13,13 +13,29 @@ from rescheduler.model.objects import Object
 
 
 @dataclass(frozen=True, slots=True)
+class _Awaited:
+    taken_over: asyncio.Event = field(default_factory=asyncio.Event)
+    end: asyncio.Future[Outcome] = field(
+        default_factory=lambda: asyncio.get_running_loop().create_future()
+    )
+
+    def settle(self, outcome: Outcome) -> None:
+        if not self.end.done():
+            self.end.set_result(outcome)
+
+
+@dataclass(frozen=True, slots=True)
 class Ticket:
     move: Move
     record: str
-    _end: asyncio.Future[Outcome]
+    _awaited: _Awaited
+
+    async def taken_over(self) -> None:
+        """Until the copy serves and the original is told to end: with some that never happens."""
+        await self._awaited.taken_over.wait()
 
     async def ended(self) -> Outcome:
-        return await asyncio.shield(self._end)
+        return await asyncio.shield(self._awaited.end)
 
 
 class Tickets:
@@ -27,37 +43,42 @@ class Tickets:
         """What is `running` tells by itself how it ended."""
         self._store = store
         self._running = running
-        self._ends: dict[Key, asyncio.Future[Outcome]] = {}
+        self._awaited: dict[Key, _Awaited] = {}
 
     def __contains__(self, key: Key) -> bool:
         """Whether somebody waits for its end."""
-        return key in self._ends
+        return key in self._awaited
 
     def issue(self, move: Move, record: Object) -> Ticket:
         key = key_of(record)
-        if key not in self._ends:
-            self._ends[key] = asyncio.get_running_loop().create_future()
-        ticket = Ticket(move, record["metadata"]["name"], self._ends[key])
+        if key not in self._awaited:
+            self._awaited[key] = _Awaited()
+        ticket = Ticket(move, record["metadata"]["name"], self._awaited[key])
         self._look_at(key)
         return ticket
 
     def refuse(self, move: Move, record: str, why: str) -> Ticket:
         """It could not even be asked for."""
-        end: asyncio.Future[Outcome] = asyncio.get_running_loop().create_future()
-        end.set_result(Outcome(moved=False, reason=Reason.REFUSED, message=why))
-        return Ticket(move, record, end)
+        refused = _Awaited()
+        refused.settle(Outcome(moved=False, reason=Reason.REFUSED, message=why))
+        return Ticket(move, record, refused)
 
     def settle(self, key: Key, outcome: Outcome) -> None:
-        end = self._ends.pop(key, None)
-        if end is not None and not end.done():
-            end.set_result(outcome)
+        awaited = self._awaited.pop(key, None)
+        if awaited is not None:
+            awaited.settle(outcome)
 
     def look(self) -> None:
-        """Which have ended without us: carried out by another, or deleted before they began."""
-        for key in list(self._ends):
+        """Whose originals only have to end; and which have ended without us: carried out by
+        another, or deleted before they began.
+        """
+        for key in list(self._awaited):
             self._look_at(key)
 
     def _look_at(self, key: Key) -> None:
+        record = self._store.get(key)
+        if record is not None and records.standing_of(record).is_ending:
+            self._awaited[key].taken_over.set()
         if key not in self._running and (outcome := self._outcome(key)):
             self.settle(key, outcome)
 

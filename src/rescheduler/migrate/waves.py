@@ -1,9 +1,12 @@
-"""Carries out a plan: wave by wave, each begun when the one before has ended."""
+"""Carries out a plan: wave by wave, each begun when the pods of those before serve elsewhere.
+
+Originals that are still ending hold up only who is to take their place.
+"""
 
 import asyncio
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Coroutine, Iterator, Sequence
 from itertools import groupby
-from typing import Protocol
+from typing import Any, Protocol
 
 from rescheduler.errors import ReschedulerError
 from rescheduler.kube import errors
@@ -13,6 +16,8 @@ from rescheduler.model.moves import Move
 
 class Ticket(Protocol):
     """One move that was asked for."""
+
+    async def taken_over(self) -> None: ...
 
     async def ended(self) -> Outcome: ...
 
@@ -48,6 +53,7 @@ class PlanRun:
         """Those that rest on one that failed."""
         self._migrator = migrator
         self._waves = [list(wave) for _, wave in groupby(moves, key=lambda move: move.wave)]
+        self._following: dict[Move, asyncio.Task[None]] = {}
         self._is_stopping = False
         self._forget = forget
         self._told = told
@@ -73,16 +79,29 @@ class PlanRun:
         self._is_stopping = True
 
     async def run(self) -> None:
+        """Until all have ended, the last original too."""
         try:
-            for wave in self._waves:
-                if self._is_stopping:
-                    return
-                await self._carry_out([move for move in wave if self._may_begin(move)])
-                if any(outcome.reason is Reason.NOT_FINISHED for _, outcome in self.outcomes):
-                    return  # left to whoever comes next, and so is all that follows
+            async with asyncio.TaskGroup() as following:
+                for wave in self._waves:
+                    await self._wait_for_room(wave)
+                    # What is left to whoever comes next, so is all that follows.
+                    if self._is_stopping or self._is_left_to_others():
+                        return
+                    begun = [move for move in wave if self._may_begin(move)]
+                    await self._carry_out(begun, following)
+        except BaseExceptionGroup as group:
+            raise group.exceptions[0] from None
         finally:
             for move in self.left:
                 self._end(move)
+
+    async def _wait_for_room(self, wave: Sequence[Move]) -> None:
+        for move, task in self._following.items():
+            if any(may_rest_on(each, move) for each in wave):
+                await asyncio.wait([task])
+
+    def _is_left_to_others(self) -> bool:
+        return any(outcome.reason is Reason.NOT_FINISHED for _, outcome in self.outcomes)
 
     def _may_begin(self, move: Move) -> bool:
         if not any(may_rest_on(move, failed) for failed in self._failed()):
@@ -91,7 +110,8 @@ class PlanRun:
         self._end(move)
         return False
 
-    async def _carry_out(self, moves: Sequence[Move]) -> None:
+    async def _carry_out(self, moves: Sequence[Move], following: asyncio.TaskGroup) -> None:
+        """Until each of them is taken over, or has ended."""
         if not moves:
             return
         try:
@@ -104,9 +124,10 @@ class PlanRun:
             for move in moves:
                 self._note(move, refused)
             return
-        async with asyncio.TaskGroup() as following:
-            for move, ticket in zip(moves, tickets, strict=True):
-                following.create_task(self._follow(move, ticket))
+        for move, ticket in zip(moves, tickets, strict=True):
+            self._following[move] = following.create_task(self._follow(move, ticket))
+        for move, ticket in zip(moves, tickets, strict=True):
+            await _first_of(ticket.taken_over(), self._following[move])
 
     async def _follow(self, move: Move, ticket: Ticket) -> None:
         self._note(move, await ticket.ended())
@@ -129,3 +150,12 @@ def may_rest_on(move: Move, failed: Move) -> bool:
     rest goes on, or one pod that cannot be moved would hold up all others in every pass.
     """
     return move.target == failed.source or (bool(move.group) and move.group == failed.group)
+
+
+async def _first_of(happening: Coroutine[Any, Any, None], task: asyncio.Task[None]) -> None:
+    """Until it happens, or the task is done, which goes on otherwise."""
+    waiting = asyncio.ensure_future(happening)
+    try:
+        await asyncio.wait([waiting, task], return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        waiting.cancel()

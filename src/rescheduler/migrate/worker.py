@@ -55,6 +55,10 @@ class Worker:
         return self._recorder.record
 
     @property
+    def is_ending(self) -> bool:
+        return self._recorder.standing.is_ending
+
+    @property
     def is_in_group(self) -> bool:
         return bool(self.record["spec"].get("group"))
 

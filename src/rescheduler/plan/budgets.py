@@ -60,6 +60,13 @@ class Budgets:
             return (f"its PodDisruptionBudget {found[0].name}: {problem}",)
         return ()
 
+    def allowed(self, namespace: str, labels: Mapping[str, str]) -> tuple[str, int]:
+        """The name of the budget of such pods, and how many may be missing; none: no budget."""
+        found = self._matching(namespace, labels)
+        if not found:
+            return "", 0
+        return found[0].name, (found[0].raw.get("status") or {}).get("disruptionsAllowed", 0)
+
     @cached_property
     def _unknown(self) -> str:
         return why_unknown(self._snapshot, SOURCE)

@@ -23,7 +23,7 @@ from rescheduler.plan.fitting import Memory, Placement
 from rescheduler.plan.groups import Groups
 from rescheduler.plan.loads import Loads, Mask
 from rescheduler.plan.movable import Movable
-from rescheduler.plan.records import is_asked
+from rescheduler.plan.records import is_asked, is_ending
 from rescheduler.plan.vacated import Vacated
 
 NO_LIMIT: Final = 2**31
@@ -202,7 +202,8 @@ class Desk:
     @cached_property
     def in_flight(self) -> int:
         """Moves of earlier passes that nobody asked for and that are not done: those with a record
-        that is not finished, and those that are assumed, of which no record is seen yet.
+        that is not finished, and those that are assumed, of which no record is seen yet. Originals
+        that are only ending are none of them.
         """
         # Those elsewhere are somebody else's, who has a limit of his own.
         unfinished = {
@@ -213,8 +214,8 @@ class Desk:
         pods, rows = self.snapshot.pods, self.snapshot.rows
         assumed = rows[pods.flags[rows] & int(Flag.ASSUMED) != 0].tolist()
         moved = {pods.annotations[row][names.ORIGINAL_POD] for row in assumed}
-        asked = sum(map(is_asked, unfinished.values()))
-        return len(moved | unfinished.keys()) - asked
+        others = {uid for uid, each in unfinished.items() if is_asked(each) or is_ending(each)}
+        return len((moved | unfinished.keys()) - others)
 
     def move(self, row: int, target: int, reason: str, *, asked: bool = False) -> None:
         """Whoever calls has asked `why_it_stays` and `targets` (or `placement.fits`)."""

@@ -64,13 +64,13 @@ class Records:
             if _phase(record) not in (COMPLETED, FAILED)
         }
 
-    def moving(self) -> Iterable[tuple[int, str]]:
-        """Rows of pods whose migration is not finished, each with the name of its target."""
+    def moving(self) -> Iterable[int]:
+        """Rows of pods whose migration is not finished, but for those that are only ending."""
         if not self.unfinished:
             return
         for row, uid in enumerate(self._snapshot.pods.uids):
-            if uid in self.unfinished:
-                yield row, str(spec(self.unfinished[uid]).get("target") or "")
+            if uid in self.unfinished and not is_ending(self.unfinished[uid]):
+                yield row
 
     # ------------------------------------------------------------------ failures
 
@@ -143,7 +143,14 @@ class Records:
 
 
 def is_asked(record: Object) -> bool:
-    return bool(spec(record).get("asked"))
+    """By a person, who may have written the record himself; else we chose the move."""
+    return bool(spec(record).get("asked", True))
+
+
+def is_ending(record: Object) -> bool:
+    """The copy serves in place of the original, which is told to end: that holds up nobody."""
+    status = _status(record)
+    return status.get("step") == "WaitGone" and status.get("method") in ("Surge", "Copy")
 
 
 def _uid(record: Object) -> str:

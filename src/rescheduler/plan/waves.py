@@ -1,30 +1,28 @@
-"""Which moves may be in flight at once: the limits per node, namespace and workload, and that none
-of them waits for another to be done.
+"""Which moves may be in flight at once, so that none waits for another to be done: for its room,
+for what it decides by a rule, for what budgets and quotas have left, or as a pod of its workload is
+missing meanwhile.
 
-They do not make a plan shorter: a move that has to wait is of a later wave.
+They do not make a plan shorter: a move that has to wait is of a later wave. How many are in flight
+within a wave is for whoever carries it out.
 """
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from itertools import groupby
 
 import numpy as np
 
-from rescheduler.model import names
-from rescheduler.model.columns import NONE, Amounts, Flag
+from rescheduler.model.columns import NONE, Flag
 from rescheduler.model.moves import Way
 from rescheduler.plan.desk import Desk, Planned
 
 
 def waves(desk: Desk) -> Iterator[int]:
-    """By move, in order. A wave begins when all of the one before are done."""
-    owners = desk.snapshot.pods.owner[desk.snapshot.rows]
-    sizes = np.bincount(owners[owners != NONE], minlength=1)
-    wave, together = 0, _Wave(desk, sizes, _in_flight(desk))
+    """By move, in order. A wave begins when the pods of the one before serve elsewhere."""
+    wave, together = 0, _Wave(desk, _in_flight(desk))
     for members in _units(desk.moves):
         if not together.takes(members):
-            wave, together = wave + 1, _Wave(desk, sizes)
+            wave, together = wave + 1, _Wave(desk)
         for each in members:
             together.add(each)
             yield wave
@@ -39,39 +37,22 @@ def _units(moves: Iterable[Planned]) -> Iterator[list[Planned]]:
         yield from [unit] if group else ([each] for each in unit)
 
 
-@dataclass(frozen=True, slots=True)
-class _InFlight:
-    """What is on its way already: it counts for the first wave."""
-
-    rows: list[int]
-    """Of the pods that leave."""
-    nodes: list[int]
-    """Where a copy is, or comes to: one for each."""
-
-
 class _Wave:
     """Moves that are in flight together."""
 
-    def __init__(self, desk: Desk, sizes: Amounts, before: _InFlight | None = None) -> None:
+    def __init__(self, desk: Desk, before: Iterable[int] = ()) -> None:
+        """Beside those that are on their way already: rows of the pods that leave."""
         self._desk = desk
-        self._sizes = sizes
-        """By number of the owner: how many pods it has."""
         self._used: Counter[object] = Counter()
         self._ledger = desk.movable.quotas.ledger()
         self._sources: set[int] = set()
         self._claims: set[str] = set()
         self._related = np.zeros(len(desk.snapshot.classes), np.bool_)
         """By class: one of these may decide where its pods may be."""
-        if before is not None:
-            self._begin_beside(before)
-
-    def _begin_beside(self, before: _InFlight) -> None:
-        for row in before.rows:
-            self._count(row, self._desk.way(row))
-            self._used["interrupted", _namespace(self._desk, row)] += 1
-        places = self._desk.snapshot.place_of_pod
-        for node in (*map(int, places[before.rows]), *before.nodes):
-            self._used["node", node] += 1
+        for row in before:
+            self._count(row, desk.way(row))
+            # What a budget allows may not show it yet.
+            self._used["missing", *self._budget_of(row)[0]] += desk.way(row) is not Way.RESTART
 
     def takes(self, members: Sequence[Planned]) -> bool:
         """All of them, beside those that are in it. Of each other they need nothing."""
@@ -85,55 +66,41 @@ class _Wave:
     def _counts_in(self, planned: Planned) -> bool:
         if self._is_full_for(planned):
             return False
-        self._count_move(planned)
+        self._count(planned.row, planned.way)
         return True
 
     def add(self, planned: Planned) -> None:
-        self._count_move(planned)
+        self._count(planned.row, planned.way)
         self._sources.add(planned.source)
         self._claims.update(self._claims_of(planned))
         self._related |= self._desk.placement.related_to(planned.row)
 
-    def _count_move(self, planned: Planned) -> None:
-        for node in (planned.source, planned.target):
-            self._used["node", node] += 1
-        self._count(planned.row, planned.way)
-
     def _count(self, row: int, way: Way) -> None:
         namespace, owner = _namespace(self._desk, row), int(self._desk.snapshot.pods.owner[row])
-        self._used["namespace", namespace] += 1
         self._used["workload", owner] += 1
         if way is Way.RESTART:
-            self._used["interrupted", namespace] += 1
-            self._used["interrupted workload", owner] += 1
+            self._used["restarting", owner] += 1
+            self._used["missing", *self._budget_of(row)[0]] += 1
         elif charged := self._desk.movable.charged(row):
             self._ledger.charge(namespace, charged)
 
     def _is_full_for(self, planned: Planned) -> bool:
-        """By the limits, and by what quotas and budgets have left."""
-        limits, used = self._desk.configuration.in_flight, self._used
-        namespace = _namespace(self._desk, planned.row)
-        owner = int(self._desk.snapshot.pods.owner[planned.row])
-        return (
-            any(
-                0 < limits.per_node <= used["node", node]
-                for node in (planned.source, planned.target)
-            )
-            or 0 < limits.per_namespace <= used["namespace", namespace]
-            or (owner != NONE and self._is_full_for_workload(planned, owner))
-            or (
-                # What a budget allows was judged for one: the next may need it again.
-                used["interrupted", namespace] > 0
-                if planned.way is Way.RESTART
-                else self._is_beyond_quotas(planned.row, namespace)
-            )
-        )
-
-    def _is_full_for_workload(self, planned: Planned, owner: int) -> bool:
+        """By what quotas and budgets have left, and as a pod of its workload is missing."""
+        row, is_restarted = planned.row, planned.way is Way.RESTART
+        owner = int(self._desk.snapshot.pods.owner[row])
         # While one of its pods is missing, no other takes any risk.
-        alone = planned.way is Way.RESTART or self._used["interrupted workload", owner] > 0
-        limit = self._desk.configuration.in_flight.of_workload(int(self._sizes[owner]))
-        return self._used["workload", owner] >= (1 if alone else limit)
+        together = self._used["workload" if is_restarted else "restarting", owner]
+        if owner != NONE and together:
+            return True
+        if is_restarted:
+            budget, allowed = self._budget_of(row)
+            return bool(budget) and self._used["missing", *budget] >= max(allowed, 1)
+        return self._is_beyond_quotas(row, _namespace(self._desk, row))
+
+    def _budget_of(self, row: int) -> tuple[tuple[str, ...], int]:
+        """Its namespace and name, empty for none, and how many of its pods may be missing."""
+        name, allowed = self._desk.movable.budget_of(row)
+        return (_namespace(self._desk, row), name) if name else (), allowed
 
     def _is_beyond_quotas(self, row: int, namespace: str) -> bool:
         charged = self._desk.movable.charged(row)
@@ -156,31 +123,12 @@ class _Wave:
         return (f"{namespace}/{name}" for name in pods.claims.get(planned.row, ()))
 
 
-def _in_flight(desk: Desk) -> _InFlight:
-    """Pods whose copy is there, and the copies; and what a record asks for."""
-    snapshot, records = desk.snapshot, desk.movable.records
-    pods, rows = snapshot.pods, snapshot.rows
-    flags = pods.flags[rows]
-    leaving = (flags & Flag.LEAVING != 0) & (flags & Flag.TERMINATING == 0)
-    found = _InFlight(rows[leaving].tolist(), [])
-    for row in _copies(desk):
-        found.nodes.append(int(snapshot.place_of_pod[row]))
-    begun = set(found.rows)
-    for row, target in records.moving():
-        if row not in begun:
-            found.rows.append(row)
-            found.nodes.append(snapshot.node_numbers.get(target, NONE))
-    return found
-
-
-def _copies(desk: Desk) -> Iterable[int]:
-    """Assumed, or seen and not done."""
+def _in_flight(desk: Desk) -> set[int]:
+    """Rows of pods whose copy is there, and of those that a record asks to move."""
     snapshot = desk.snapshot
-    yield from snapshot.rows[snapshot.pods.flags[snapshot.rows] & Flag.ASSUMED != 0].tolist()
-    for row, told in snapshot.pods.annotations.items():
-        status = snapshot.own_labels_of(row).get(names.MIGRATION_STATUS)
-        if names.ORIGINAL_POD in told and status == names.STATUS_IN_PROGRESS:
-            yield row
+    flags = snapshot.pods.flags[snapshot.rows]
+    leaving = (flags & Flag.LEAVING != 0) & (flags & Flag.TERMINATING == 0)
+    return {*snapshot.rows[leaving].tolist(), *desk.movable.records.moving()}
 
 
 def _namespace(desk: Desk, row: int) -> str:

@@ -30,7 +30,7 @@ def test_the_defaults_are_those_of_the_requirements() -> None:
     assert DEFAULTS.stability.cooldown == config.Cooldown(
         pod_seconds=600, workload_seconds=1800, node_seconds=600
     )
-    assert DEFAULTS.in_flight == config.InFlight(per_node=2, per_namespace=0, per_workload=0)
+    assert DEFAULTS.in_flight == config.InFlight(per_node=10, per_namespace=0, per_workload=0)
     assert not DEFAULTS.node_maintenance.cordoned_nodes
     assert DEFAULTS.resource_optimization.cpu_target_percent is None
     assert DEFAULTS.resource_optimization.memory_target_percent is None

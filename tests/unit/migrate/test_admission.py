@@ -2,6 +2,8 @@
 
 from typing import Any
 
+import pytest
+
 from rescheduler.config import InFlight
 from rescheduler.migrate.admission import Workload, admitted
 from tests.unit.migrate.documents import record
@@ -34,8 +36,8 @@ def begin(
     )
 
 
-def of(workload: str, size: int = 1, *, restarted: bool = False) -> Workload:
-    return Workload(uid=workload, size=size, is_restarted=restarted)
+def of(workload: str, *, restarted: bool = False) -> Workload:
+    return Workload(uid=workload, is_restarted=restarted)
 
 
 def test_no_more_than_there_is_room_for_and_in_order() -> None:
@@ -47,30 +49,60 @@ def test_what_has_begun_goes_on_in_any_case() -> None:
     assert begin([record("a"), record("b", phase="InProgress")], room=0) == ["b"]
 
 
-def test_one_at_a_time_of_a_small_workload_and_more_of_a_large_one() -> None:
+def test_of_what_takes_nothing_away_all_at_once_unless_a_limit_is_set() -> None:
     pods = [record(name) for name in "abcd"]
-    small = {f"uid-of-{name}": of("rs", 3) for name in "abcd"}
-    large = {f"uid-of-{name}": of("rs", 30) for name in "abcd"}
-    assert begin(pods, workloads=dict(small)) == ["a"]
-    assert begin(pods, workloads=dict(large)) == ["a", "b", "c"]
-    free = InFlight(per_node=0, per_workload=4)
-    assert begin(pods, limits=free, workloads=dict(small)) == ["a", "b", "c", "d"]
+    workloads = {f"uid-of-{name}": of("rs") for name in "abcd"}
+    assert begin(pods, workloads=dict(workloads)) == ["a", "b", "c", "d"]
+    two = InFlight(per_workload=2)
+    assert begin(pods, limits=two, workloads=dict(workloads)) == ["a", "b"]
 
 
 def test_of_what_is_restarted_only_one_whatever_is_configured() -> None:
     pods = [record(name) for name in "ab"]
-    workloads = {f"uid-of-{name}": of("sts", 50, restarted=True) for name in "ab"}
-    free = InFlight(per_node=0, per_workload=50)
-    assert begin(pods, limits=free, workloads=dict(workloads)) == ["a"]
+    workloads = {f"uid-of-{name}": of("sts", restarted=True) for name in "ab"}
+    assert begin(pods, limits=InFlight(per_workload=50), workloads=dict(workloads)) == ["a"]
 
 
-def test_limits_of_nodes_and_namespaces_count_what_runs() -> None:
-    by_node = InFlight(per_node=2)
-    running = [record("x", target="node-c")]
-    waiting = [record("a"), record("b"), record("c", source="node-d", target="node-e")]
-    assert begin(waiting, running, limits=by_node) == ["a", "c"]
-    by_namespace = InFlight(per_node=0, per_namespace=2)
-    assert begin(waiting, running, limits=by_namespace) == ["a"]
+def test_while_a_pod_of_a_workload_is_missing_no_other_of_it_begins() -> None:
+    workloads = {f"uid-of-{name}": of("rs") for name in "ab"}
+    steered = record("a", status={"method": "Steer", "phase": "InProgress", "step": "WaitGone"})
+    assert begin([record("b")], [steered], workloads=dict(workloads)) == []
+    ending = record("a", status={"method": "Surge", "phase": "InProgress", "step": "WaitGone"})
+    assert begin([record("b")], [ending], workloads=dict(workloads)) == ["b"]
+
+
+def test_so_many_start_on_a_node_at_a_time() -> None:
+    limits = InFlight(per_node=2)
+    running = [record("x")]
+    chosen = [record(name) for name in "ab"]
+    elsewhere = record("c", target="node-e")
+    assert begin([*chosen, elsewhere], running, limits=limits) == ["a", "c"]
+
+
+@pytest.mark.parametrize("stage", ["WaitGroup", "HandOver", "WaitGone", "TakeBack"])
+def test_a_copy_that_runs_is_no_start(stage: str) -> None:
+    limits = InFlight(per_node=1)
+    status = {"phase": "InProgress", "step": stage, "method": "Surge"}
+    running = [record("x", status=status)]
+    assert begin([record("a")], running, limits=limits) == ["a"]
+
+
+def test_a_successor_that_is_still_to_come_is_a_start() -> None:
+    limits = InFlight(per_node=1)
+    status = {"phase": "InProgress", "step": "WaitGone", "method": "Steer"}
+    running = [record("x", status=status)]
+    assert begin([record("a")], running, limits=limits) == []
+
+
+def test_what_a_person_asked_for_starts_beside_as_many_as_there_are() -> None:
+    limits = InFlight(per_node=1)
+    assert begin([record(name, asked=True) for name in "abc"], limits=limits) == ["a", "b", "c"]
+    assert begin([record("a", asked=True), record("b")], limits=limits) == ["a"]
+
+
+def test_so_many_in_a_namespace() -> None:
+    waiting = [record("a"), record("b")]
+    assert begin(waiting, [record("x")], limits=InFlight(per_namespace=2)) == ["a"]
 
 
 def test_a_group_begins_as_a_whole_or_not_at_all() -> None:
@@ -86,7 +118,7 @@ def test_a_group_larger_than_all_the_room_begins_when_nothing_else_runs() -> Non
 
 def test_a_group_is_not_held_by_limits_under_which_it_would_wait_for_ever() -> None:
     group = [record(name, group="g", group_size=3) for name in "abc"]
-    workloads = {f"uid-of-{name}": of("rs", 3) for name in "abc"}
+    workloads = {f"uid-of-{name}": of("rs") for name in "abc"}
     assert begin(group, limits=InFlight(per_node=1), workloads=dict(workloads)) == ["a", "b", "c"]
 
 

@@ -33,6 +33,10 @@ def move(pod: str, *, wave: int = 0, source: str = "a", target: str = "b", group
 @dataclass
 class Ticket:
     outcome: "asyncio.Future[Outcome]"
+    serving: asyncio.Event
+
+    async def taken_over(self) -> None:
+        await self.serving.wait()
 
     async def ended(self) -> Outcome:
         return await asyncio.shield(self.outcome)
@@ -45,6 +49,7 @@ class Migrator:
     refusing: errors.KubeError | None = None
     asked: list[list[str]] = field(default_factory=list)
     ends: dict[str, "asyncio.Future[Outcome]"] = field(default_factory=dict)
+    serving: dict[str, asyncio.Event] = field(default_factory=dict)
 
     async def submit(self, moves: Sequence[Move]) -> list[Ticket]:
         if self.refusing:
@@ -52,7 +57,12 @@ class Migrator:
         self.asked.append([each.pod for each in moves])
         for each in moves:
             self.ends[each.pod] = asyncio.get_running_loop().create_future()
-        return [Ticket(self.ends[each.pod]) for each in moves]
+            self.serving[each.pod] = asyncio.Event()
+        return [Ticket(self.ends[each.pod], self.serving[each.pod]) for each in moves]
+
+    async def take_over(self, pod: str) -> None:
+        self.serving[pod].set()
+        await settle()
 
     async def end(self, pod: str, outcome: Outcome) -> None:
         self.ends[pod].set_result(outcome)
@@ -79,6 +89,26 @@ async def test_a_wave_begins_when_all_of_the_one_before_have_ended() -> None:
     await running
     assert [each.pod for each, _ in run.outcomes] == ["two", "one", "three"]
     assert (run.moved, run.failed, run.skipped, run.left) == (3, 0, [], ())
+
+
+async def test_originals_that_are_ending_hold_up_only_who_takes_their_place() -> None:
+    migrator = Migrator()
+    one, two = move("one"), move("two", wave=1)
+    into_its_room = move("into-its-room", wave=2, source="c", target="a")
+    run = PlanRun(migrator, [one, two, into_its_room])
+    running = asyncio.create_task(run.run())
+    await settle()
+    await migrator.take_over("one")
+    assert migrator.asked == [["one"], ["two"]]
+    await migrator.end("two", MOVED)
+    assert migrator.asked == [["one"], ["two"]]
+    await migrator.end("one", MOVED)
+    assert migrator.asked == [["one"], ["two"], ["into-its-room"]]
+    await migrator.take_over("into-its-room")
+    assert not running.done()
+    await migrator.end("into-its-room", MOVED)
+    await running
+    assert run.moved == 3
 
 
 async def test_what_rests_on_one_that_failed_is_skipped_and_the_rest_goes_on() -> None:

@@ -44,6 +44,20 @@ _SETTINGS: Final = (
 """Those that a migration keeps as they were when it was asked for."""
 
 
+_STARTED: Final = {
+    False: (
+        Stage.WAIT_GROUP,
+        Stage.HAND_OVER,
+        Stage.EVICT,
+        Stage.WAIT_GONE,
+        Stage.CLEAN_UP,
+        Stage.TAKE_BACK,
+    ),
+    True: (Stage.CLEAN_UP, Stage.TAKE_BACK),
+}
+"""By whether the original goes first: the stages in which the new pod runs, or is given up."""
+
+
 class InvalidRecord(ValueError):
     """Its specification makes no sense; the message names the field."""
 
@@ -122,6 +136,11 @@ def again(record: Object) -> dict[str, Any]:
     }
 
 
+def is_asked(record: Object) -> bool:
+    """By a person, who may have written the record himself; else we chose the move."""
+    return bool(record["spec"].get("asked", True))
+
+
 def attempt_of(record: Object) -> int:
     attempt: int = record["spec"].get("attempt") or 1
     return attempt
@@ -151,7 +170,7 @@ def intent_of(record: Object, settings: Migration, owner: Owner | None = None) -
         requested_at=datetime.fromisoformat(metadata["creationTimestamp"]),
         settings=_settings(spec.get("settings"), settings),
         owner=owner,
-        asked=bool(spec.get("asked", True)),
+        asked=is_asked(record),
         attempt=attempt,
         method=Method(spec["method"]) if spec.get("method") else None,
         may_interrupt=bool(spec.get("mayInterrupt")),
@@ -205,6 +224,16 @@ class Standing:
     holder: str = ""
     fence: int = 0
     noted: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def is_ending(self) -> bool:
+        """The copy serves in place of the original, which is told to end: that holds up nobody."""
+        return self.stage is Stage.WAIT_GONE and self.method in (Method.SURGE, Method.COPY)
+
+    @property
+    def is_starting(self) -> bool:
+        """The target has the start of a pod before it, or in it."""
+        return self.stage not in _STARTED[self.method is Method.STEER]
 
     @property
     def giving_up(self) -> Outcome | None:

@@ -96,6 +96,12 @@ class Movable:
         """Why it has to end before its successor begins; empty: both can be there."""
         return self._alike(row).verdict.interrupts
 
+    def budget_of(self, row: int) -> tuple[str, int]:
+        """The name of its PodDisruptionBudget, and how many disruptions that allows; or none."""
+        pod_class = self._snapshot.class_of(row)
+        labels = {**pod_class.labels, **self._snapshot.own_labels_of(row)}
+        return self._budgets.allowed(pod_class.namespace, labels)
+
     def why_it_stays(
         self, row: int, *, asked: bool = False, begun: bool = False
     ) -> tuple[str, ...]:
