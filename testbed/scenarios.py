@@ -231,14 +231,16 @@ class Scene(ABC):
 
     # ------------------------------------------------------------------ await
 
-    async def wait(self, what: str, condition: Callable[[], Awaitable[bool]]) -> None:
+    async def wait(
+        self, what: str, condition: Callable[[], Awaitable[bool]], *, seconds: float = WAIT_SECONDS
+    ) -> None:
         try:
-            async with asyncio.timeout(WAIT_SECONDS):
+            async with asyncio.timeout(seconds):
                 # Conditions are about several objects at once, so they are asked, not watched.
                 while not await condition():  # noqa: ASYNC110
                     await asyncio.sleep(POLL_SECONDS)
         except TimeoutError:
-            raise AssertionError(f"waited {WAIT_SECONDS:.0f} s in vain until {what}") from None
+            raise AssertionError(f"waited {seconds:.0f} s in vain until {what}") from None
 
     async def wait_for_copy(self, app: str) -> Object:
         """The copy by which a pod of this workload is being moved, as soon as there is one."""

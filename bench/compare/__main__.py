@@ -1,6 +1,6 @@
 """python -m bench.compare: each contender on a control plane of its own, one after the other.
 
-COMPARE=a, or COMPARE=b/ours,c runs only that; COMPARE_WORKLOADS=2 makes it small.
+COMPARE=a, or "COMPARE=b/kubectl drain,c" runs only that; COMPARE_WORKLOADS=2 makes it small.
 """
 
 import asyncio
@@ -20,7 +20,9 @@ async def main() -> None:
     workloads = int(os.environ.get(_WORKLOADS, "0"))
     results = await run(os.environ.get(_ONLY, ""), workloads, say=_say)
     if not results:
-        sys.exit(f"{_ONLY}={os.environ[_ONLY]} names no scenario (a, b, c) with such a contender")
+        sys.exit(
+            f"{_ONLY}={os.environ[_ONLY]} names no scenario (a, b, c, d) with such a contender"
+        )
     show(results, Console(highlight=False, width=120))
 
 

@@ -9,7 +9,7 @@ import contextlib
 import json
 import os
 import sys
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from pathlib import Path
 from typing import Any, Self
@@ -42,12 +42,12 @@ _FINE: dict[str, Any] = {
     "targetThresholds": {"cpu": 5},
 }
 
-# As fast as it can: what a surge has to wait for is each pod's own start, not the others'.
-_SET_FREE: dict[str, Any] = {
-    "maxReschedulePods": 0,
-    "inFlight": {"perNode": 0, "perNamespace": 0, "perWorkload": 100},
-    "migration": {"workers": 100},
-}
+# What is set beside a strategy; nothing else differs from the defaults.
+Settings = dict[str, Any]
+DEFAULT: Settings = {}
+TEN_POINTS: Settings = {"imbalanceThreshold": 10, "maxReschedulePods": 50}
+A_SHARE: Settings = {"maxReschedulePods": "1%"}
+SET_FREE: Settings = {"imbalanceThreshold": 1, "maxReschedulePods": 0}
 
 
 @asynccontextmanager
@@ -103,34 +103,58 @@ async def ours_by_label(stage: Stage, seconds: float) -> AsyncIterator[Start]:
     """The controller runs, and then the node is labelled."""
     del seconds
     world = stage.world
-    config = world.configuration(enabledStrategies=["NodeMaintenance"], **_SET_FREE)
 
     async def label() -> None:
         change = {"metadata": {"labels": {_MAINTENANCE: "true"}}}
         await world.api.patch("Node", None, stage.source, change)
 
-    async with _Command(stage, *_ours(stage, "run", "--config", str(config))) as controller:
-        await controller.start()
-        await controller.said("cycle")
+    async with _running(stage, enabledStrategies=["NodeMaintenance"]):
         await asyncio.sleep(_IDLE_SECONDS)
         yield label
 
 
 @asynccontextmanager
-async def ours_once(stage: Stage, seconds: float) -> AsyncIterator[Start]:
-    """One pass, as the peer makes one."""
+async def ours_by_drain(stage: Stage, seconds: float) -> AsyncIterator[Start]:
+    """`rescheduler drain`, while nobody runs a controller."""
     del seconds
-    config = stage.world.configuration(
-        enabledStrategies=["LoadBalancing"], imbalanceThreshold=1, **_SET_FREE
-    )
-    command = _ours(stage, "run", "--once", "--config", str(config))
-    async with _Command(stage, *command) as ours:
+    async with _Command(stage, *_ours(stage, "drain", stage.source)) as ours:
         yield ours.run
+
+
+def ours(strategies: Sequence[str] = (), settings: Settings | None = None) -> Contender:
+    """The controller, from its start on; those strategies, or those of the default."""
+    named = {"enabledStrategies": list(strategies)} if strategies else {}
+
+    @asynccontextmanager
+    async def contender(stage: Stage, seconds: float) -> AsyncIterator[Start]:
+        del seconds
+        flags = ("run", "--config", _configuration(stage, **named, **(settings or {})))
+        async with _Command(stage, *_ours(stage, *flags), "--log-format", "json") as controller:
+            yield controller.start
+
+    return contender
+
+
+@asynccontextmanager
+async def _running(stage: Stage, **settings: Any) -> AsyncIterator[None]:  # noqa: ANN401
+    flags = ("run", "--config", _configuration(stage, **settings))
+    async with _Command(stage, *_ours(stage, *flags), "--log-format", "json") as controller:
+        await controller.start()
+        await controller.said("cycle")
+        yield
+
+
+def _configuration(stage: Stage, **settings: Any) -> str:  # noqa: ANN401
+    """The file of an operator who sets this and nothing else."""
+    document = {"apiVersion": "rescheduler.io/v1alpha1", "kind": "ReschedulerConfiguration"}
+    path = stage.world.folder / "compare.yaml"
+    path.write_text(yaml.safe_dump({**document, **settings}))
+    return str(path)
 
 
 def _ours(stage: Stage, *arguments: str) -> list[str]:
     login = ("--kubeconfig", str(stage.world.kubeconfig()))
-    return [sys.executable, "-m", "rescheduler", *arguments, *login, "--log-format", "json"]
+    return [sys.executable, "-m", "rescheduler", *arguments, *login]
 
 
 class _Command:

@@ -4,16 +4,31 @@ import asyncio
 import tempfile
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
+from enum import Enum
+from functools import partial
 from pathlib import Path
 
 from bench.compare import contenders, stages
 from bench.compare.contenders import Contender
 from bench.compare.recording import recording
 from bench.compare.stages import Stage
+from bench.compare.timeline import Pods
 from testbed.instance import OwnedInstance
 from testbed.world import World, install_rights, make_world
 
 _LAST_WORD_SECONDS = 10.0
+_BALANCE = "LoadBalancing"
+
+
+class Until(Enum):
+    """When a contender is done."""
+
+    EMPTY = "the node is empty, and every workload complete"
+    """As it has to be in any case."""
+    COMMAND = "its command has ended"
+    """And all that it evicted is back."""
+    BALANCE = "the spread is within the threshold"
+    RELIEVED = "no node is above its threshold"
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,6 +37,16 @@ class Entry:
 
     contender: Contender
     seconds: float = 120.0
+    until: Until = Until.EMPTY
+    threshold: float = 0.0
+    """Of the spread, in points."""
+
+    def is_done(self, stage: Stage, pods: Pods) -> bool:
+        return (
+            stage.is_done(pods)
+            and (self.until is not Until.BALANCE or stage.spread(pods) <= self.threshold)
+            and (self.until is not Until.RELIEVED or not stage.overloaded(pods))
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,9 +56,11 @@ class Scenario:
     workloads: int
     set_up: Callable[[World, int], Awaitable[Stage]]
     entries: dict[str, Entry]
-    ends_with_the_command: bool = False
-    """Balance has no end that can be seen: it is reached when the contender stops."""
+    is_about_load: bool = False
 
+
+_BY_LABEL = "ours (label)"
+_BY_DRAIN = "ours (rescheduler drain)"
 
 SCENARIOS = (
     Scenario(
@@ -43,7 +70,8 @@ SCENARIOS = (
         set_up=stages.one_node_to_empty,
         entries={
             "kubectl drain": Entry(contenders.kubectl_drain),
-            "ours": Entry(contenders.ours_by_label),
+            _BY_LABEL: Entry(contenders.ours_by_label),
+            _BY_DRAIN: Entry(contenders.ours_by_drain),
         },
     ),
     Scenario(
@@ -54,7 +82,8 @@ SCENARIOS = (
         entries={
             # It would go on asking for ever.
             "kubectl drain": Entry(contenders.kubectl_drain, seconds=30.0),
-            "ours": Entry(contenders.ours_by_label),
+            _BY_LABEL: Entry(contenders.ours_by_label),
+            _BY_DRAIN: Entry(contenders.ours_by_drain),
         },
     ),
     Scenario(
@@ -63,13 +92,38 @@ SCENARIOS = (
         workloads=28,
         set_up=stages.half_of_the_nodes_full,
         entries={
-            "descheduler (20 to 50 %)": Entry(contenders.descheduler),
-            "descheduler (mean ± 5 %)": Entry(contenders.fine_descheduler),
-            "ours": Entry(contenders.ours_once),
+            "descheduler (20 to 50 %)": Entry(contenders.descheduler, until=Until.COMMAND),
+            "descheduler (mean ± 5 %)": Entry(contenders.fine_descheduler, until=Until.COMMAND),
+            "ours (10 a pass)": Entry(
+                contenders.ours([_BALANCE]), until=Until.BALANCE, threshold=20
+            ),
+            "ours (to 10; 50 a pass)": Entry(
+                contenders.ours([_BALANCE], contenders.TEN_POINTS),
+                until=Until.BALANCE,
+                threshold=10,
+            ),
+            "ours (set free)": Entry(
+                contenders.ours([_BALANCE], contenders.SET_FREE), until=Until.BALANCE, threshold=3
+            ),
         },
-        ends_with_the_command=True,
+        is_about_load=True,
+    ),
+    Scenario(
+        letter="d",
+        title="120 large nodes, 6,000 small pods",
+        workloads=200,
+        set_up=stages.large_nodes_and_small_pods,
+        entries={
+            "descheduler (20 to 50 %)": Entry(contenders.descheduler, until=Until.COMMAND),
+            "ours (10 a pass)": Entry(contenders.ours(), until=Until.RELIEVED),
+            "ours (1% a pass)": Entry(
+                contenders.ours(settings=contenders.A_SHARE), until=Until.RELIEVED, seconds=600.0
+            ),
+        },
+        is_about_load=True,
     ),
 )
+"""Ours with the default configuration: set are the strategy, and what its name says."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,6 +140,8 @@ class Result:
     objects_changed: int
     spread_before: float
     spread_after: float
+    overloaded_before: int
+    overloaded_after: int
 
 
 async def run(only: str, workloads: int, say: Callable[[str], None]) -> list[Result]:
@@ -121,11 +177,12 @@ async def _let_loose(scenario: Scenario, contender: str, stage: Stage) -> Result
         recorder.start_the_clock()
         acting = asyncio.ensure_future(start())
         is_over = True
-        if scenario.ends_with_the_command:
+        if entry.until is Until.COMMAND:
             await asyncio.wait([acting], timeout=entry.seconds)
             is_over = acting.done()
             await recorder.catch_up()
-        is_done = await recorder.until(stage.is_done, entry.seconds) and is_over
+        is_reached = partial(entry.is_done, stage)
+        is_done = await recorder.until(is_reached, entry.seconds) and is_over
         timeline = recorder.timeline(done=is_done)
         await asyncio.wait([acting], timeout=_LAST_WORD_SECONDS)
         if acting.done():
@@ -146,4 +203,6 @@ async def _let_loose(scenario: Scenario, contender: str, stage: Stage) -> Result
         objects_changed=len(audit.changed_objects()),
         spread_before=stage.spread(timeline.at_the_beginning()),
         spread_after=stage.spread(timeline.at_the_end()),
+        overloaded_before=stage.overloaded(timeline.at_the_beginning()),
+        overloaded_after=stage.overloaded(timeline.at_the_end()),
     )

@@ -11,14 +11,21 @@ from testbed.api import Object
 from testbed.world import World
 
 START_UP = "3s"
-_NODE_CPU = 16.0
+OVERLOADED = 80.0
 _SIZE = {"cpu": "16", "memory": "64Gi"}
 _ALIKE = (350,)
 """Millicores by workload: 42 such pods fill a node to 92 %."""
 _MIXED = (250, 500, 750)
 """112 such pods fill four nodes to 86 %."""
+_SMALL = (50, 100, 100, 200, 400, 1000)
+"""As services are in a large cluster."""
+_CORES = (16, 32, 64, 96)
+_LARGE_NODES = 120
+_FILLED = 0.88
+"""Of the nodes that had to bear it all."""
 _SOME_REPLICAS = (1, 1, 2, 3)
 _FEW_REPLICAS = (1, 2)
+_SET_UP_SECONDS = 600.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,8 +35,8 @@ class Stage:
     """Replicas by workload."""
     source: str
     """The node that is to be emptied; empty where it is about balance."""
-    nodes: tuple[str, ...]
-    """Over which the spread is taken: those that are to bear the load."""
+    cores: dict[str, float]
+    """By node, of those that are to bear the load: the spread is taken over these."""
 
     def is_done(self, pods: Pods) -> bool:
         left = pods.on(self.source) if self.source else set()
@@ -37,8 +44,15 @@ class Stage:
 
     def spread(self, pods: Pods) -> float:
         """The fullest node less the emptiest, in per cent of their CPU that is requested."""
-        loads = [100 * pods.cpu_on(node) / _NODE_CPU for node in self.nodes]
+        loads = self._loads(pods)
         return max(loads) - min(loads)
+
+    def overloaded(self, pods: Pods) -> int:
+        """Nodes above the default of cpuThreshold."""
+        return sum(load > OVERLOADED for load in self._loads(pods))
+
+    def _loads(self, pods: Pods) -> list[float]:
+        return [100 * pods.cpu_on(node) / cores for node, cores in self.cores.items()]
 
 
 async def one_node_to_empty(world: World, workloads: int) -> Stage:
@@ -57,7 +71,24 @@ async def half_of_the_nodes_full(world: World, workloads: int) -> Stage:
     empty = await world.add_nodes(4, **_SIZE)
     wanted = _workloads((4,), workloads)
     await _deploy(world, wanted, _MIXED, kept_empty=empty)
-    return Stage(world=world, wanted=wanted, source="", nodes=(*full, *empty))
+    return Stage(world=world, wanted=wanted, source="", cores=dict.fromkeys((*full, *empty), 16.0))
+
+
+async def large_nodes_and_small_pods(world: World, workloads: int) -> Stage:
+    """As production clusters are: nodes of many sizes, 30 small pods to a Deployment, each with an
+    emptyDir, as service meshes and read-only roots bring them. Half of the nodes were added lately.
+    """
+    made: list[tuple[str, float]] = []
+    count = min(_LARGE_NODES, 4 * workloads)
+    for cores in _CORES:
+        size = {"cpu": str(cores), "memory": f"{4 * cores}Gi", "pods": "500"}
+        made += [(name, float(cores)) for name in await world.add_nodes(count // 4, **size)]
+    full, empty = dict(made[::2]), dict(made[1::2])
+    wanted = _workloads((30,), workloads)
+    share = _FILLED * sum(full.values()) * 1000 / (30 * workloads) / (sum(_SMALL) / len(_SMALL))
+    sizes = [round(each * share) for each in _SMALL]
+    await _deploy(world, wanted, sizes, kept_empty=list(empty), scratch=True)
+    return Stage(world=world, wanted=wanted, source="", cores=full | empty)
 
 
 async def _on_one_node(world: World, wanted: dict[str, int], *, budgets: bool) -> Stage:
@@ -66,28 +97,40 @@ async def _on_one_node(world: World, wanted: dict[str, int], *, budgets: bool) -
     if budgets:
         await world.create(*(builders.budget(name, maxUnavailable=0) for name in wanted))
     await _deploy(world, wanted, _ALIKE, kept_empty=empty)
-    return Stage(world=world, wanted=wanted, source=source, nodes=tuple(empty))
+    return Stage(world=world, wanted=wanted, source=source, cores=dict.fromkeys(empty, 16.0))
 
 
 async def _deploy(
-    world: World, wanted: dict[str, int], millicores: Sequence[int], *, kept_empty: Sequence[str]
+    world: World,
+    wanted: dict[str, int],
+    millicores: Sequence[int],
+    *,
+    kept_empty: Sequence[str],
+    scratch: bool = False,
 ) -> None:
     sizes = itertools.cycle(millicores)
-    made = [_deployment(*each, next(sizes)) for each in wanted.items()]
+    made = [_deployment(*each, next(sizes), scratch=scratch) for each in wanted.items()]
     await asyncio.gather(*map(world.cordon, kept_empty))
     await world.create(*made)
-    await world.wait("the workloads are complete", lambda: _are_complete(world, wanted))
+    await world.wait(
+        "the workloads are complete", lambda: _are_complete(world, wanted), seconds=_SET_UP_SECONDS
+    )
     await asyncio.gather(*map(world.uncordon, kept_empty))
 
 
-def _deployment(name: str, replicas: int, millicores: int) -> Object:
-    spec = builders.pod_spec(cpu=f"{millicores}m", memory="1Gi")
+def _deployment(name: str, replicas: int, millicores: int, *, scratch: bool) -> Object:
+    spec = builders.pod_spec(cpu=f"{millicores}m", memory="128Mi" if scratch else "1Gi")
+    if scratch:
+        spec["volumes"] = [{"name": "scratch", "emptyDir": {}}]
     slow = builders.behaviour(ready_after=START_UP)
     return builders.deployment(name, replicas=replicas, spec=spec, annotations=slow)
 
 
 async def _are_complete(world: World, wanted: dict[str, int]) -> bool:
-    return all(await asyncio.gather(*map(world.is_complete, wanted)))
+    for name in wanted:
+        if not await world.is_complete(name):
+            return False
+    return True
 
 
 def _workloads(replicas: Sequence[int], count: int) -> dict[str, int]:
