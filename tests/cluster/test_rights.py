@@ -96,7 +96,7 @@ async def _maintain_a_node(world: World) -> None:
 
 async def _run_until_empty(world: World, node: str) -> None:
     for _ in range(3):  # as many as there are pods
-        done = await world.run(enabledStrategies=["NodeMaintenance"], pods={"barePods": True})
+        done = await world.run(enabledStrategies=["NodeMaintenance"])
         assert done.code == 0, done
         pods = await world.api.list("Pod", world.name)
         if node not in [each["spec"].get("nodeName") for each in pods]:

@@ -27,7 +27,7 @@ When = Literal["before", "after", "reply lost"]
 
 SETTINGS = {
     "enabledStrategies": [],
-    "pods": {"barePods": True},
+    "pods": {"barePods": "Allowed"},
     "migration": {"readyTimeout": "15s", "steerTimeout": "5s", "retry": {"attempts": 1}},
 }
 Stage = Callable[[World, str, str], Awaitable[None]]

@@ -174,7 +174,7 @@ async def test_touches_no_pod_of_a_kind_that_it_cannot_move_and_says_why(world: 
     full, empty = await world.add_nodes(2)
     small = pod_spec(cpu="200m") | {"nodeSelector": {"kubernetes.io/hostname": full}}
     reasons = {
-        "alone": "it is a bare pod, and pods.barePods is off",
+        "alone": "it is a bare pod, and pods.barePods is WhenAsked",
         "numbered": "pods.interruptions",
         "everywhere": "it belongs to a DaemonSet",
         "task": "pods.jobs",

@@ -35,7 +35,7 @@ from tests.scenarios.world import World
 
 SETTINGS = {
     "enabledStrategies": [],
-    "pods": {"barePods": True},
+    "pods": {"barePods": "Allowed"},
     "migration": {
         "readyTimeout": "10s",
         "budgetTimeout": "2s",

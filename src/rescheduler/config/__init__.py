@@ -16,6 +16,7 @@ from rescheduler.config.configuration import (
     Verbs,
 )
 from rescheduler.config.documents import load, parse, to_document
+from rescheduler.config.forcing import Forced
 from rescheduler.config.leading import LeaderElection
 from rescheduler.config.migration import (
     CircuitBreaker,
@@ -25,9 +26,11 @@ from rescheduler.config.migration import (
     Retry,
     TemporaryBudget,
 )
-from rescheduler.config.pods import ALLOWED, NEVER, WHEN_ASKED, PodRules
+from rescheduler.config.pods import ALLOWED, NEVER, WHEN_ASKED, PodRules, permits
 from rescheduler.config.stability import Cooldown, InFlight, Stability
 from rescheduler.config.strategies import (
+    MOVE,
+    STAY,
     CostOptimizationSettings,
     NodeMaintenanceSettings,
     Price,
@@ -38,7 +41,9 @@ from rescheduler.errors import ConfigurationError, Problem
 
 __all__ = [
     "ALLOWED",
+    "MOVE",
     "NEVER",
+    "STAY",
     "STRATEGIES",
     "WHEN_ASKED",
     "BasicAuth",
@@ -48,6 +53,7 @@ __all__ = [
     "ConfigurationError",
     "Cooldown",
     "CostOptimizationSettings",
+    "Forced",
     "Groups",
     "InFlight",
     "LeaderElection",
@@ -67,5 +73,6 @@ __all__ = [
     "Verbs",
     "load",
     "parse",
+    "permits",
     "to_document",
 ]

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from rescheduler.config.durations import SECOND
+from rescheduler.config.forcing import Forced
 from rescheduler.config.kinds import (
     Count,
     Duration,
@@ -145,3 +146,6 @@ class Configuration:
 
     scheduler_names: tuple[str, ...] = ()
     """Of the profiles that have our plugin: their pods are ours to schedule. Default: none."""
+
+    forced: Forced | None = None
+    """Set while a node is drained by command, or for a record that says so; in no file."""

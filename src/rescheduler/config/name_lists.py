@@ -1,8 +1,8 @@
 """Names: of namespaces, strategies, sources. Each is checked, and in a list none appears twice."""
 
 import re
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from typing import Final
 
 from rescheduler.config.places import Place, quoted
@@ -49,8 +49,13 @@ class Choice:
     """One of a few known names."""
 
     known: tuple[str, ...]
+    for_flags: Mapping[bool, str] = field(default_factory=dict)
+    """What true and false were called when this was a flag, in files that are older."""
 
     def read(self, place: Place) -> str | None:
+        if isinstance(place.value, bool) and (now := self.for_flags.get(place.value)):
+            place.expected(f"one of {', '.join(self.known)}", f"write {quoted(now)}")
+            return None
         if not isinstance(place.value, str):
             place.expected(f"one of {', '.join(self.known)}")
             return None

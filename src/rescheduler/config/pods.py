@@ -4,21 +4,30 @@ from dataclasses import dataclass
 from typing import Final
 
 from rescheduler.config.durations import HOUR
-from rescheduler.config.kinds import Count, Duration, Flag, LabelKey, Optional
+from rescheduler.config.kinds import Count, Duration, LabelKey, Optional
 from rescheduler.config.name_lists import Choice
 from rescheduler.config.settings import setting
 
 NEVER: Final = "Never"
 WHEN_ASKED: Final = "WhenAsked"
 ALLOWED: Final = "Allowed"
-INTERRUPTIONS: Final = (NEVER, WHEN_ASKED, ALLOWED)
+_PERMISSION: Final = Choice((NEVER, WHEN_ASKED, ALLOWED))
+_ONCE_A_FLAG: Final = Choice((NEVER, WHEN_ASKED, ALLOWED), {True: ALLOWED, False: NEVER})
 
 _LOWEST_PRIORITY: Final = -(2**31)
 _LONGEST_AGE: Final = 7 * 24 * HOUR  # A float of seconds still holds every nanosecond of it.
 
 
+def permits(permission: str, *, asked: bool) -> bool:
+    return permission == ALLOWED or (permission == WHEN_ASKED and asked)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PodRules:
+    """Some are `Never`; `WhenAsked`: when a person or a maintenance wants the pod away; or
+    `Allowed`: always.
+    """
+
     priority_threshold: int | None = setting(
         "priorityThreshold", Optional(Count(lowest=_LOWEST_PRIORITY)), default=None
     )
@@ -34,23 +43,30 @@ class PodRules:
     goes, so a workload of one pod loses nothing.
     """
 
-    local_storage: bool = setting("localStorage", Flag(), default=False)
-    """Whether pods with emptyDir, hostPath or generic ephemeral volumes may move, and leave
-    behind what is in them. Default false.
+    empty_dir: str = setting("emptyDir", _PERMISSION, default=ALLOWED)
+    """Whether pods with emptyDir volumes may move, and leave behind what is in them. Default
+    Allowed: it is scratch, which every rollout discards. Of a pod without a controller it counts as
+    `localStorage` too.
     """
 
-    jobs: bool = setting("jobs", Flag(), default=False)
-    """Whether pods of Jobs may move, which begin anew. Default false."""
-
-    bare_pods: bool = setting("barePods", Flag(), default=False)
-    """Whether pods without a controller may move: nobody makes them again if that goes wrong.
-    Default false.
+    local_storage: str = setting("localStorage", _ONCE_A_FLAG, default=WHEN_ASKED)
+    """Whether pods with hostPath or generic ephemeral volumes may move, and leave behind what is in
+    them: it may be data that took long to gather. Default WhenAsked.
     """
 
-    interruptions: str = setting("interruptions", Choice(INTERRUPTIONS), default=WHEN_ASKED)
+    jobs: str = setting("jobs", _ONCE_A_FLAG, default=NEVER)
+    """Whether pods of Jobs may move: they begin anew, and the work done so far is lost. Default
+    Never.
+    """
+
+    bare_pods: str = setting("barePods", _ONCE_A_FLAG, default=WHEN_ASKED)
+    """Whether pods without a controller may move. They are copied under another name, and go when
+    the copy is Ready; but nobody makes them again if that goes wrong. Default WhenAsked.
+    """
+
+    interruptions: str = setting("interruptions", _PERMISSION, default=WHEN_ASKED)
     """Whether a pod may be moved that has to end before its successor begins: one of a StatefulSet,
-    one with a volume for one pod at a time, one with ports of its node. `Never`; `WhenAsked`: when
-    a person or a maintenance wants it away; `Allowed`: always. Default WhenAsked.
+    one with a volume for one pod at a time, one with ports of its node. Default WhenAsked.
     """
 
     group_label: str = setting("groupLabel", LabelKey(), default="")

@@ -4,10 +4,14 @@ from dataclasses import dataclass
 from typing import Final
 
 from rescheduler.config.kinds import Amount, Flag, LabelSelector, Optional, Percentage
+from rescheduler.config.name_lists import Choice
 from rescheduler.config.places import Place, quoted
 from rescheduler.config.settings import setting
 from rescheduler.config.shapes import Section
 from rescheduler.model.selectors import EVERYTHING, Selector
+
+STAY: Final = "Stay"
+MOVE: Final = "Move"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -15,6 +19,12 @@ class NodeMaintenanceSettings:
     cordoned_nodes: bool = setting("cordonedNodes", Flag(), default=False)
     """Whether cordoned nodes are emptied too, not only those that are labelled for maintenance.
     Default false: nodes are cordoned for many reasons.
+    """
+
+    excluded_namespaces: str = setting("excludedNamespaces", Choice((STAY, MOVE)), default=STAY)
+    """Whether pods of `excludedNamespaces`, of kube-system and of system-critical priority `Stay`
+    on a node that is to be emptied, or `Move` as the others do. Default Stay: the cluster itself
+    may need them there.
     """
 
 

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 
 from rescheduler.clock import Clock
-from rescheduler.config import ALLOWED, WHEN_ASKED, Configuration
+from rescheduler.config import Configuration, permits
 from rescheduler.kube import KubeApi, errors
 from rescheduler.migrate.deciding import records
 from rescheduler.migrate.store import Store
@@ -79,12 +79,12 @@ class Requests:
         known = self._store.of_pod(move.uid)
         if known and records.is_unfinished(known[-1]):
             return self._tickets.issue(move, known[-1])
-        interruptions = self._configuration.pods.interruptions
+        pods = self._configuration.pods
         body = records.build(
             move,
             self._configuration.migration,
             attempt=self._attempt(move.uid),
-            may_interrupt=interruptions == ALLOWED or (interruptions == WHEN_ASKED and move.asked),
+            may_interrupt=permits(pods.interruptions, asked=move.asked),
             group=group,
             group_size=size if group else 0,
         )

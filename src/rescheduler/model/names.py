@@ -50,6 +50,7 @@ CONTROL_PLANE = ("node-role.kubernetes.io/control-plane", "node-role.kubernetes.
 
 # What other programs read and write, and we respect.
 SAFE_TO_EVICT = "cluster-autoscaler.kubernetes.io/safe-to-evict"
+SAFE_TO_EVICT_VOLUMES = "cluster-autoscaler.kubernetes.io/safe-to-evict-local-volumes"
 SCALE_DOWN_DISABLED = "cluster-autoscaler.kubernetes.io/scale-down-disabled"
 DO_NOT_DISRUPT = "karpenter.sh/do-not-disrupt"
 NODE_COST = "rescheduler.io/node-cost"
@@ -75,6 +76,7 @@ READ_ON_PODS = frozenset(
         ORIGINAL_POD,
         ORIGINAL_POD_NAME,
         SAFE_TO_EVICT,
+        SAFE_TO_EVICT_VOLUMES,
         DO_NOT_DISRUPT,
         WAY,
     }
@@ -104,6 +106,7 @@ CronJob, would be a class of its own.
 OF_ONE_PLACE = frozenset({"topology.kubernetes.io/zone", "topology.kubernetes.io/region"})
 """Labels that a pod gets from the node to which it is bound, since Kubernetes 1.35."""
 
+SYSTEM_NAMESPACE = "kube-system"
 SYSTEM_CRITICAL_PRIORITY = 2_000_000_000
 
 _LABEL_VALUE_LIMIT = 63

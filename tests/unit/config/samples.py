@@ -30,9 +30,10 @@ ARGS: Document = {
         "priorityThreshold": -5,
         "minPodAge": "168h",
         "minReplicas": 2,
-        "localStorage": True,
-        "jobs": True,
-        "barePods": True,
+        "emptyDir": "WhenAsked",
+        "localStorage": "Allowed",
+        "jobs": "Allowed",
+        "barePods": "Allowed",
         "interruptions": "Allowed",
         "groupLabel": "example.com/group",
     },
@@ -42,7 +43,7 @@ ARGS: Document = {
         "cooldown": {"pod": "1m", "workload": "0s", "node": "24h"},
     },
     "inFlight": {"perNode": 3, "perNamespace": 4, "perWorkload": 5},
-    "nodeMaintenance": {"cordonedNodes": True},
+    "nodeMaintenance": {"cordonedNodes": True, "excludedNamespaces": "Move"},
     "resourceOptimization": {"cpuTarget": 70, "memoryTarget": 50.5},
     "costOptimization": {
         "prices": [

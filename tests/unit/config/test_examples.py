@@ -22,9 +22,8 @@ def test_the_defaults_are_those_of_the_requirements() -> None:
     assert DEFAULTS.scope == config.Scope(namespaces=None, node_selector=selectors.EVERYTHING)
     assert DEFAULTS.pods.priority_threshold is None
     assert (DEFAULTS.pods.min_pod_age_seconds, DEFAULTS.pods.min_replicas) == (0, 1)
-    assert not DEFAULTS.pods.local_storage
-    assert not DEFAULTS.pods.jobs
-    assert not DEFAULTS.pods.bare_pods
+    assert (DEFAULTS.pods.empty_dir, DEFAULTS.pods.local_storage) == ("Allowed", "WhenAsked")
+    assert (DEFAULTS.pods.jobs, DEFAULTS.pods.bare_pods) == ("Never", "WhenAsked")
     assert (DEFAULTS.pods.interruptions, DEFAULTS.pods.group_label) == ("WhenAsked", "")
     assert (DEFAULTS.stability.margin_points, DEFAULTS.stability.move_cost_points) == (5, 1)
     assert DEFAULTS.stability.cooldown == config.Cooldown(
@@ -32,6 +31,7 @@ def test_the_defaults_are_those_of_the_requirements() -> None:
     )
     assert DEFAULTS.in_flight == config.InFlight(per_node=10, per_namespace=0, per_workload=0)
     assert not DEFAULTS.node_maintenance.cordoned_nodes
+    assert DEFAULTS.node_maintenance.excluded_namespaces == "Stay"
     assert DEFAULTS.resource_optimization.cpu_target_percent is None
     assert DEFAULTS.resource_optimization.memory_target_percent is None
     assert DEFAULTS.cost_optimization.prices == ()
@@ -94,9 +94,10 @@ COMPLETE = config.Configuration(
         priority_threshold=-5,
         min_pod_age_seconds=7 * 86400.0,
         min_replicas=2,
-        local_storage=True,
-        jobs=True,
-        bare_pods=True,
+        empty_dir=config.WHEN_ASKED,
+        local_storage=config.ALLOWED,
+        jobs=config.ALLOWED,
+        bare_pods=config.ALLOWED,
         interruptions=config.ALLOWED,
         group_label="example.com/group",
     ),
@@ -106,7 +107,9 @@ COMPLETE = config.Configuration(
         cooldown=config.Cooldown(pod_seconds=60.0, workload_seconds=0.0, node_seconds=86400.0),
     ),
     in_flight=config.InFlight(per_node=3, per_namespace=4, per_workload=5),
-    node_maintenance=config.NodeMaintenanceSettings(cordoned_nodes=True),
+    node_maintenance=config.NodeMaintenanceSettings(
+        cordoned_nodes=True, excluded_namespaces=config.MOVE
+    ),
     resource_optimization=config.ResourceOptimizationSettings(
         cpu_target_percent=70.0, memory_target_percent=50.5
     ),

@@ -18,6 +18,7 @@ namespaces = st.from_regex(r"[a-z0-9]([-a-z0-9]{0,8}[a-z0-9])?", fullmatch=True)
 # Names that a YAML writer or reader may take for something else than a string.
 tricky_namespaces = st.sampled_from(["8e1", "1e5", "on", "null", "true", "017", "12", "0x1", "y"])
 namespace_lists = st.lists(namespaces | tricky_namespaces, unique=True, max_size=4).map(tuple)
+permissions = st.sampled_from([config.NEVER, config.WHEN_ASKED, config.ALLOWED])
 label_selectors = st.sampled_from(
     ["a=b", "a!=", "a in (,x)", "x/y notin (z)", "a,!b", "a>5", "z=1,a"]
 ).map(selectors.parse)
@@ -119,10 +120,11 @@ others = st.builds(
         priority_threshold=st.none() | st.integers(-(2**31), 2**31 - 1),
         min_pod_age_seconds=st.integers(0, 7 * DAY).map(lambda each: each / NANOSECONDS),
         min_replicas=st.integers(1, 2**31 - 1),
-        local_storage=st.booleans(),
-        jobs=st.booleans(),
-        bare_pods=st.booleans(),
-        interruptions=st.sampled_from([config.NEVER, config.WHEN_ASKED, config.ALLOWED]),
+        empty_dir=permissions,
+        local_storage=permissions,
+        jobs=permissions,
+        bare_pods=permissions,
+        interruptions=permissions,
         group_label=st.sampled_from(["", "group", "example.com/y"]),
     ),
     stability=st.builds(
@@ -142,7 +144,11 @@ others = st.builds(
         per_namespace=st.integers(0, 2**31 - 1),
         per_workload=st.integers(0, 2**31 - 1),
     ),
-    node_maintenance=st.builds(config.NodeMaintenanceSettings, cordoned_nodes=st.booleans()),
+    node_maintenance=st.builds(
+        config.NodeMaintenanceSettings,
+        cordoned_nodes=st.booleans(),
+        excluded_namespaces=st.sampled_from([config.STAY, config.MOVE]),
+    ),
     cost_optimization=st.builds(
         config.CostOptimizationSettings,
         prices=st.lists(prices, max_size=3, unique_by=lambda each: each.node_selector).map(tuple),

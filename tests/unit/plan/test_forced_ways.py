@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from rescheduler.config import NEVER, Configuration, Migration, PodRules
+from rescheduler.config import ALLOWED, NEVER, Configuration, Migration, PodRules
 from rescheduler.model import names
 from rescheduler.model.moves import Way
 from tests.unit.plan.movable_scenes import (
@@ -106,9 +106,9 @@ def test_whoever_is_interrupted_anyway_has_its_owner_s_consent_by_the_annotation
 
 def test_a_pod_that_nobody_would_make_anew_is_not_steered() -> None:
     reason = f"{ANNOTATION} is Steer, and nobody would make it anew"
-    assert why(wanting("Steer", owner=None), by("Auto", bare_pods=True)) == (reason,)
+    assert why(wanting("Steer", owner=None), by("Auto", bare_pods=ALLOWED)) == (reason,)
     cluster = snapshot(pod(owner=None))
-    configuration = by("Steer", bare_pods=True)
+    configuration = by("Steer", bare_pods=ALLOWED)
     assert movable(cluster, configuration).way(row(cluster)) is Way.SURGE
     assert why(cluster, configuration) == ()
 

@@ -212,7 +212,7 @@ def test_why_others_stay_is_told() -> None:
     decided = planned([A, B], pods)
     assert moves(decided) == [("moves", "a", "b")]
     assert refusals(decided) == {
-        "alone": ("it is a bare pod, and pods.barePods is off",),
+        "alone": ("it is a bare pod, and pods.barePods is WhenAsked",),
         "asks-nothing": ("it uses nothing that counts: no load would change",),
         "picky": ("no node takes it: its nodeSelector asks for disk=ssd (1 node)",),
     }

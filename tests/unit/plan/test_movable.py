@@ -1,10 +1,21 @@
 """Who may move: one case for each rule about the pod itself, and about the configuration."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
-from rescheduler.config import Configuration, PodRules, Scope
+from rescheduler.config import (
+    ALLOWED,
+    MOVE,
+    NEVER,
+    WHEN_ASKED,
+    Configuration,
+    Forced,
+    NodeMaintenanceSettings,
+    PodRules,
+    Scope,
+)
 from rescheduler.model import names, selectors
 from rescheduler.model.columns import Flag
 from rescheduler.plan.movable import Movable
@@ -20,6 +31,8 @@ from tests.unit.plan.movable_scenes import (
 )
 
 OFF = names.RESCHEDULING
+DRAIN = ", or use rescheduler drain"
+MOVE_THEM = "set nodeMaintenance.excludedNamespaces to Move"
 
 
 def test_an_ordinary_pod_may_move() -> None:
@@ -54,7 +67,7 @@ STAYS = [
     (pod(status={"conditions": []}), "it is not Running and Ready"),
     (pod(nodeName="gone"), "its node is not there"),
     (pod(nodeName="", status={"phase": "Pending"}), "it is not Running and Ready"),
-    (pod(owner=None), "it is a bare pod, and pods.barePods is off"),
+    (pod(owner=owned_by("Job")), "it belongs to a Job, and pods.jobs is Never"),
     (pod(owner=owned_by("DaemonSet")), "it belongs to a DaemonSet"),
     (pod(owner=owned_by("Node")), "it is a static pod"),
     (pod(owner=owned_by("Rollout")), "there is no way to move pods of a Rollout"),
@@ -106,9 +119,12 @@ def test_every_reason_is_told() -> None:
         "its namespace is in excludedNamespaces",
         "it is critical to the system",
         f"its label {OFF} keeps it out",
-        "it is a bare pod, and pods.barePods is off",
+        "it is a bare pod, and pods.barePods is WhenAsked",
+        (
+            "it has local storage, which would stay behind (volume tmp), and pods.localStorage is "
+            "WhenAsked"
+        ),
         "another scheduler places it: other",
-        "it has local storage, which would stay behind: volume tmp",
         "one pod at a time may have its volume disk",
         "it is not Running and Ready",
         "it is a static pod",
@@ -246,11 +262,122 @@ def test_pods_of_our_own_profiles_are_ours_to_place() -> None:
 @pytest.mark.parametrize("policy", ["Always", "OnFailure", "Never"])
 def test_bare_pods(policy: str) -> None:
     bare = pod(owner=None, restartPolicy=policy)
-    anew = f"its work would begin anew, and pods.jobs is off: restartPolicy {policy}"
+    anew = f"its work would begin anew (restartPolicy {policy}), and pods.jobs is Never"
     expected = () if policy == "Always" else (anew,)
-    assert why(bare) == ("it is a bare pod, and pods.barePods is off", *expected)
-    assert why(bare, _pods(bare_pods=True)) == expected
-    assert why(bare, _pods(bare_pods=True, jobs=True)) == ()
-    assert why(bare, _pods(bare_pods=True, jobs=True, min_replicas=2)) == (
+    assert why(bare) == ("it is a bare pod, and pods.barePods is WhenAsked", *expected)
+    assert why(bare, _pods(bare_pods=ALLOWED)) == expected
+    assert why(bare, _pods(bare_pods=ALLOWED, jobs=ALLOWED)) == ()
+    assert why(bare, _pods(bare_pods=ALLOWED, jobs=ALLOWED, min_replicas=2)) == (
         "its workload is smaller than pods.minReplicas: 1",
     )
+    assert why(bare, _pods(jobs=WHEN_ASKED), asked=True) == ()
+    (never,) = why(bare, _pods(bare_pods=NEVER, jobs=WHEN_ASKED), asked=True)
+    assert never == f"it is a bare pod, and pods.barePods is Never: set it to WhenAsked{DRAIN}"
+
+
+# ------------------------------------------------------------------ the system
+
+MOVED = NodeMaintenanceSettings(excluded_namespaces=MOVE)
+OF_THE_SYSTEM = [
+    (pod(owner=None, metadata={"namespace": "kube-system"}), "its namespace is kube-system"),
+    (pod(priority=2_000_000_000), "it is critical to the system"),
+]
+
+
+@pytest.mark.parametrize(("found", "reason"), OF_THE_SYSTEM)
+def test_the_system_stays_unless_a_maintenance_may_move_it(found: Object, reason: str) -> None:
+    for settings in (NodeMaintenanceSettings(), MOVED):
+        everywhere = replace(_pods(bare_pods=ALLOWED), excluded_namespaces=())
+        assert why(found, replace(everywhere, node_maintenance=settings)) == (reason,)
+    stays = Configuration(excluded_namespaces=())
+    assert why(found, stays, asked=True) == (f"{reason}: {MOVE_THEM}{DRAIN}",)
+    assert why(found, Configuration(node_maintenance=MOVED), asked=True) == ()
+
+
+def test_a_maintenance_may_move_what_is_excluded() -> None:
+    reason = "its namespace is in excludedNamespaces"
+    shop = Configuration(excluded_namespaces=("shop",))
+    assert why(pod(), shop, asked=True) == (f"{reason}: {MOVE_THEM}{DRAIN}",)
+    moved = Configuration(excluded_namespaces=("shop",), node_maintenance=MOVED)
+    assert why(pod(), moved, asked=True) == ()
+    assert why(pod(), moved) == (reason,)
+
+
+# ------------------------------------------------------------------ by command
+
+EVERYTHING = Configuration(
+    excluded_namespaces=("shop",),
+    excluded_pod_selector=selectors.parse("app=web"),
+    pods=PodRules(
+        priority_threshold=0,
+        min_replicas=2,
+        empty_dir=NEVER,
+        local_storage=NEVER,
+        jobs=NEVER,
+        bare_pods=NEVER,
+        interruptions=NEVER,
+    ),
+)
+LOCAL = [{"name": "tmp", "emptyDir": {}}, {"name": "host", "hostPath": {}}]
+TAKEN = [
+    pod(priority=2_000_000_000, volumes=LOCAL, hostNetwork=True),
+    pod(owner=None, restartPolicy="Never", volumes=LOCAL),
+    pod(owner=None, metadata={"namespace": "kube-system"}),
+]
+
+
+@pytest.mark.parametrize("found", TAKEN)
+def test_a_command_takes_what_the_configuration_keeps(found: Object) -> None:
+    assert len(why(found, EVERYTHING, asked=True)) > 1
+    assert why(found, replace(EVERYTHING, forced=Forced()), asked=True) == ()
+
+
+@pytest.mark.parametrize(
+    ("skipped", "reasons"),
+    [
+        (
+            Forced(skip_bare_pods=True, skip_jobs=True),
+            (
+                "it is a bare pod, and --skip-bare-pods leaves it",
+                "its work would begin anew (restartPolicy Never), and --skip-jobs leaves it",
+            ),
+        ),
+        (
+            Forced(skip_local_storage=True),
+            (
+                "it would lose what is in its emptyDir tmp, and --skip-local-storage leaves it",
+                (
+                    "it has local storage, which would stay behind (volume tmp, host), and "
+                    "--skip-local-storage leaves it"
+                ),
+            ),
+        ),
+        (Forced(skip_namespaces=("shop", "x")), ("--skip-namespace leaves its namespace",)),
+        (
+            Forced(skip_system=True),
+            ("it is critical to the system, and --skip-system leaves it",),
+        ),
+    ],
+)
+def test_a_command_skips_what_it_is_told_to(skipped: Forced, reasons: tuple[str, ...]) -> None:
+    found = pod(owner=None, restartPolicy="Never", volumes=LOCAL, priority=2_000_000_000)
+    assert why(found, Configuration(forced=skipped), asked=True) == reasons
+
+
+def test_a_command_may_skip_the_system() -> None:
+    found = pod(owner=None, metadata={"namespace": "kube-system"})
+    skipped = Configuration(forced=Forced(skip_system=True))
+    assert why(found, skipped, asked=True) == ("--skip-system leaves kube-system",)
+
+
+def test_what_a_pod_says_of_itself_holds_against_a_command() -> None:
+    forced = Configuration(forced=Forced())
+    for key, value in ((names.SAFE_TO_EVICT, "false"), (names.DO_NOT_DISRUPT, "true")):
+        reason = f"its annotation {key} keeps it out: take it off"
+        assert why(_annotated(key, value), forced, asked=True) == (reason,)
+    out = f"its label {OFF} keeps it out: take it off"
+    assert why(_labelled(OFF, "disabled"), forced, asked=True) == (out,)
+    elsewhere = replace(forced, scope=Scope(namespaces=("other",)))
+    reason = "its namespace is not in scope.namespaces: add it there"
+    assert why(pod(), elsewhere, asked=True) == (reason,)
+    assert why(pod(owner=owned_by("DaemonSet")), forced, asked=True)

@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from rescheduler.config import ALLOWED, NEVER, WHEN_ASKED, Configuration, PodRules
+from rescheduler.model import names
 from rescheduler.model.moves import Way
 from tests.unit.plan.movable_scenes import (
     Object,
@@ -18,7 +19,9 @@ from tests.unit.plan.movable_scenes import (
     why,
 )
 
-LOCAL = Configuration(pods=PodRules(local_storage=True))
+BEHIND = "it has local storage, which would stay behind"
+ACT = "set it to WhenAsked, or use rescheduler drain"
+LOCAL = Configuration(pods=PodRules(local_storage=ALLOWED))
 
 
 def claim(name: str = "data", *modes: str, phase: str = "Bound") -> Object:
@@ -38,19 +41,60 @@ def mounting(*names: str) -> Object:
 # ------------------------------------------------------------------ volumes
 
 
-@pytest.mark.parametrize(
-    "source",
-    ["emptyDir", "hostPath", "ephemeral"],
-)
-def test_local_storage_keeps_a_pod_unless_allowed(source: str) -> None:
-    found = pod(volumes=[{"name": "tmp", source: {}}])
-    assert why(found, asked=True) == ("it has local storage, which would stay behind: volume tmp",)
+@pytest.mark.parametrize("medium", ["", "Memory"])
+def test_scratch_of_a_controlled_pod_keeps_it_only_where_that_is_wanted(medium: str) -> None:
+    found = pod(volumes=[{"name": "tmp", "emptyDir": {"medium": medium}}])
+    assert why(found) == ()
+    reason = "it would lose what is in its emptyDir tmp, and pods.emptyDir is"
+    when_asked = Configuration(pods=PodRules(empty_dir=WHEN_ASKED))
+    assert why(found, when_asked) == (f"{reason} WhenAsked",)
+    assert why(found, when_asked, asked=True) == ()
+    never = Configuration(pods=PodRules(empty_dir=NEVER, local_storage=ALLOWED))
+    assert why(found, never, asked=True) == (f"{reason} Never: {ACT}",)
+
+
+@pytest.mark.parametrize("source", ["hostPath", "ephemeral"])
+def test_what_is_of_the_node_keeps_a_pod_until_somebody_asks(source: str) -> None:
+    found = pod(volumes=[{"name": "data", source: {}}])
+    assert why(found) == (f"{BEHIND} (volume data), and pods.localStorage is WhenAsked",)
+    assert why(found, asked=True) == ()
     assert why(found, LOCAL) == ()
+    never = Configuration(pods=PodRules(local_storage=NEVER))
+    told = f"{BEHIND} (volume data), and pods.localStorage is Never: {ACT}"
+    assert why(found, never, asked=True) == (told,)
 
 
-def test_memory_is_local_storage_too() -> None:
-    found = pod(volumes=[{"name": "shm", "emptyDir": {"medium": "Memory"}}])
-    assert why(found) == ("it has local storage, which would stay behind: volume shm",)
+def test_scratch_of_a_bare_pod_is_local_storage() -> None:
+    found = pod(owner=None, volumes=[{"name": "tmp", "emptyDir": {}}])
+    bare = Configuration(pods=PodRules(bare_pods=ALLOWED))
+    assert why(found, bare) == (f"{BEHIND} (volume tmp), and pods.localStorage is WhenAsked",)
+    assert why(found, bare, asked=True) == ()
+    assert len(why(found, Configuration(pods=PodRules(empty_dir=NEVER)), asked=True)) == 1
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "kept"),
+    [
+        (names.SAFE_TO_EVICT, "true", ""),
+        (names.SAFE_TO_EVICT, "True", "tmp, host"),
+        (names.SAFE_TO_EVICT_VOLUMES, "tmp,host", ""),
+        (names.SAFE_TO_EVICT_VOLUMES, "host", "tmp"),
+        (names.SAFE_TO_EVICT_VOLUMES, "tmp,other", "host"),
+        (names.SAFE_TO_EVICT_VOLUMES, "tmp, host", "host"),
+        (names.SAFE_TO_EVICT_VOLUMES, "", "tmp, host"),
+    ],
+)
+def test_annotations_let_local_volumes_go(key: str, value: str, kept: str) -> None:
+    volumes: list[Object] = [{"name": "tmp", "emptyDir": {}}, {"name": "host", "hostPath": {}}]
+    found = pod(owner=None, volumes=volumes, metadata={"annotations": {key: value}})
+    never = Configuration(pods=PodRules(bare_pods=ALLOWED, local_storage=NEVER))
+    told = f"{BEHIND} (volume {kept}), and pods.localStorage is Never"
+    assert why(found, never) == ((told,) if kept else ())
+    # Nothing else goes by it.
+    assert why(found) == (
+        "it is a bare pod, and pods.barePods is WhenAsked",
+        *((told.replace("Never", "WhenAsked"),) if kept else ()),
+    )
 
 
 @pytest.mark.parametrize(
@@ -87,13 +131,13 @@ def test_volumes_that_any_number_of_pods_may_have(source: str) -> None:
 
 def test_the_volumes_are_named() -> None:
     volumes: list[Object] = [
-        {"name": "tmp", "emptyDir": {}},
+        {"name": "tmp", "hostPath": {}},
         {"name": "conf", "configMap": {}},
-        {"name": "cache", "emptyDir": {}},
+        {"name": "cache", "ephemeral": {}},
         {"name": "disk", "rbd": {}},
     ]
     assert why(pod(volumes=volumes)) == (
-        "it has local storage, which would stay behind: volume tmp, cache",
+        f"{BEHIND} (volume tmp, cache), and pods.localStorage is WhenAsked",
         "one pod at a time may have its volume disk",
     )
 
@@ -200,9 +244,11 @@ def test_an_interruption_is_for_those_who_ask_or_allow_it(
         (ALLOWED, False, False),
     ):
         configuration = Configuration(pods=PodRules(interruptions=setting))
-        reason = (f"its move would interrupt it, and pods.interruptions is {setting}: {because}",)
-        assert why(cluster, configuration) == (reason if unasked else ())
-        assert why(cluster, configuration, asked=True) == (reason if asked else ())
+        held = f"its move would interrupt it, and pods.interruptions is {setting}"
+        act = " (set it to WhenAsked, or use rescheduler drain)"
+        assert why(cluster, configuration) == ((f"{held}: {because}",) if unasked else ())
+        told = (f"{held}{act}: {because}",) if asked else ()
+        assert why(cluster, configuration, asked=True) == told
 
 
 @pytest.mark.parametrize("found", [pod(), pod(owner=None), pod(containers=[NO_PORT])])

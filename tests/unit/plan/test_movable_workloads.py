@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from rescheduler.config import ALLOWED, Configuration, PodRules
+from rescheduler.config import ALLOWED, WHEN_ASKED, Configuration, PodRules
 from rescheduler.model import names
 from rescheduler.model.snapshot import Gap
 from tests.unit.plan.movable_scenes import (
@@ -19,7 +19,7 @@ from tests.unit.plan.movable_scenes import (
 )
 
 OFF = names.RESCHEDULING
-ANYTHING = Configuration(pods=PodRules(jobs=True, bare_pods=True, interruptions=ALLOWED))
+ANYTHING = Configuration(pods=PodRules(jobs=ALLOWED, bare_pods=ALLOWED, interruptions=ALLOWED))
 
 
 def deployment(**changes: Any) -> Object:  # noqa: ANN401
@@ -131,11 +131,15 @@ def test_pods_of_jobs_stay_unless_allowed() -> None:
         "spec": {"parallelism": 2},
     }
     cluster = snapshot(pod(owner=owned_by("Job")), jobs=[job])
-    off = "it belongs to a Job, and pods.jobs is off"
-    assert why(cluster, asked=True) == (off,)
+    off = "it belongs to a Job, and pods.jobs is Never"
+    act = "set it to WhenAsked, or use rescheduler drain"
+    assert why(cluster, asked=True) == (f"{off}: {act}",)
+    when_asked = Configuration(pods=PodRules(jobs=WHEN_ASKED))
+    assert why(cluster, when_asked, asked=True) == ()
+    assert "it belongs to a Job, and pods.jobs is WhenAsked" in why(cluster, when_asked)
     assert why(cluster, ANYTHING) == ()
-    assert why(cluster, Configuration(pods=PodRules(jobs=True, interruptions=ALLOWED))) == ()
-    larger = PodRules(jobs=True, interruptions=ALLOWED, min_replicas=3)
+    assert why(cluster, Configuration(pods=PodRules(jobs=ALLOWED, interruptions=ALLOWED))) == ()
+    larger = PodRules(jobs=ALLOWED, interruptions=ALLOWED, min_replicas=3)
     assert why(cluster, Configuration(pods=larger)) == (
         "its workload is smaller than pods.minReplicas: 2",
     )

@@ -195,8 +195,8 @@ def test_who_cannot_leave_is_told_with_every_rule() -> None:
     report = decide(at)
     told = refusals(at)
     assert told["stubborn"] == [
-        f"its label {names.RESCHEDULING} keeps it out",
-        f"its annotation {names.SAFE_TO_EVICT} keeps it out",
+        f"its label {names.RESCHEDULING} keeps it out: take it off",
+        f"its annotation {names.SAFE_TO_EVICT} keeps it out: take it off",
     ]
     (why,) = told["big"]
     assert why.startswith("no node takes it: not enough cpu: 3500m asked, at most ")
@@ -337,5 +337,5 @@ def test_one_that_stays_keeps_its_group() -> None:
     decide(at)
     assert moves(at) == []
     assert refusals(at)["g0"] == [
-        f"shop/g1 of its group stays: its label {names.RESCHEDULING} keeps it out"
+        f"shop/g1 of its group stays: its label {names.RESCHEDULING} keeps it out: take it off"
     ]

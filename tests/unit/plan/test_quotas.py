@@ -227,9 +227,11 @@ def test_who_has_no_room_for_a_second_one_is_interrupted_where_that_is_allowed()
         (ALLOWED, False, False),
     ):
         configuration = Configuration(pods=PodRules(interruptions=setting))
-        held = (f"its move would interrupt it, and pods.interruptions is {setting}: {full}",)
-        assert why(cluster, configuration) == (held if unasked else ())
-        assert why(cluster, configuration, asked=True) == (held if asked else ())
+        held = f"its move would interrupt it, and pods.interruptions is {setting}"
+        act = " (set it to WhenAsked, or use rescheduler drain)"
+        assert why(cluster, configuration) == ((f"{held}: {full}",) if unasked else ())
+        told = (f"{held}{act}: {full}",) if asked else ()
+        assert why(cluster, configuration, asked=True) == told
 
 
 def test_what_a_budget_does_not_allow_is_not_allowed_for_want_of_room() -> None:
@@ -262,7 +264,7 @@ def test_a_quota_that_was_cut_lets_no_successor_in() -> None:
 
 
 def test_of_a_bare_pod_nobody_knows_whether_it_has_a_deadline() -> None:
-    configuration = Configuration(pods=PodRules(bare_pods=True))
+    configuration = Configuration(pods=PodRules(bare_pods=ALLOWED))
     for scope in ("Terminating", "NotTerminating"):
         cluster = snapshot(pod(owner=None), resourcequotas=[quota(*FULL, scopes=[scope])])
         assert why(cluster, configuration) == (f"{ROOM}pods, 1 of 1 used",)

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Final, Protocol
 
-from rescheduler.config import NEVER, WHEN_ASKED, Configuration, durations
+from rescheduler.config import Configuration, durations
 from rescheduler.model import names
 from rescheduler.model.cluster import Owner
 from rescheduler.model.columns import NONE, PHASES, Flag
@@ -19,6 +19,7 @@ from rescheduler.plan import budgets, quotas, records
 from rescheduler.plan.gaps import why_unknown
 from rescheduler.plan.history import History
 from rescheduler.plan.movable import claims, owners, specs, ways, withholding
+from rescheduler.plan.movable.holds import Hold, Holds, always
 from rescheduler.plan.movable.specs import SpecFacts
 from rescheduler.plan.movable.ways import Verdict
 from rescheduler.plan.movable.withholding import Withholding
@@ -49,6 +50,9 @@ _TERMINATING: Final = int(Flag.TERMINATING)
 _LEAVING: Final = int(Flag.LEAVING)
 _ASSUMED: Final = int(Flag.ASSUMED)
 _STATE: Final = _READY | _TERMINATING | _LEAVING | _ASSUMED
+_TAKE_OFF: Final = "take it off"
+_ALL: Final = "*"
+"""No volume can have this name."""
 _RUNNING: Final = PHASES.index("Running")
 
 
@@ -64,7 +68,7 @@ class Neighbours(Protocol):
 class _Alike:
     """What holds for all pods of a class, with the same labels of their own and the same owner."""
 
-    reasons: tuple[str, ...]
+    holds: tuple[Hold, ...]
     verdict: Verdict
     is_being_moved: bool
 
@@ -77,17 +81,18 @@ class Movable:
         self._snapshot = snapshot
         self._configuration = configuration
         self._placement = placement
-        self._owners = owners.Owners(snapshot, configuration)
+        self._holds = Holds(configuration)
+        self._owners = owners.Owners(snapshot, self._holds)
         self._withholding = Withholding(snapshot)
         self._budgets = budgets.Budgets(snapshot)
         self.quotas = quotas.Quotas(snapshot)
         self.records = Records(snapshot, configuration)
-        self._alike_pods: dict[tuple[int, int, int, str, str], _Alike] = {}
+        self._alike_pods: dict[tuple[int, int, int, str, str, str], _Alike] = {}
         self._facts_by_class: dict[int, SpecFacts] = {}
         self._facts_by_owner: dict[tuple[str, int], owners.OwnerFacts] = {}
         self._specs: dict[int, Object] = {}
         """By number of their template, decoded."""
-        self._namespaces: dict[str, tuple[str, ...]] = {}
+        self._namespaces: dict[str, tuple[Hold, ...]] = {}
 
     def way(self, row: int) -> Way:
         return self._alike(row).verdict.way
@@ -111,10 +116,11 @@ class Movable:
         to wait for anything, and its own marks and records are no reason to end it.
         """
         alike = self._alike(row)
-        reasons = [*alike.reasons, *self._of_its_own(row)]
+        reasons = [why for hold in alike.holds if (why := hold.why(asked=asked))]
+        reasons += self._of_its_own(row, asked=asked)
         verdict = alike.verdict
         if verdict.interrupts and not verdict.is_decided:
-            reasons += self._interruption(verdict.interrupts, asked=asked)
+            reasons += self._holds.interruption(verdict.interrupts, asked=asked)
         if alike.is_being_moved and not begun:
             reasons.append("it is being moved already")
         if self.records:
@@ -128,7 +134,7 @@ class Movable:
 
     # ------------------------------------------------------------------ one by one
 
-    def _of_its_own(self, row: int) -> list[str]:
+    def _of_its_own(self, row: int, *, asked: bool) -> list[str]:
         pods = self._snapshot.pods
         reasons: list[str] = []
         flags = int(pods.flags[row])
@@ -137,19 +143,20 @@ class Movable:
         elif self._snapshot.node_of_pod[row] == NONE:
             reasons.append("its node is not there")
         if row in pods.annotations:
-            reasons += self._annotations(row, pods.annotations[row])
+            holds = self._annotations(row, pods.annotations[row])
+            reasons += (hold.why(asked=asked) for hold in holds)
         if row in pods.claims:
             namespace = self._snapshot.class_of(row).namespace
             reasons += claims.why_held(self._snapshot, namespace, self._claims(row))
         return reasons
 
-    def _annotations(self, row: int, annotations: Mapping[str, str]) -> Iterable[str]:
+    def _annotations(self, row: int, annotations: Mapping[str, str]) -> Iterable[Hold]:
         if names.MIRROR_POD in annotations:
-            yield "it is a static pod"
+            yield always("it is a static pod")
         if annotations.get(names.SAFE_TO_EVICT) == "false":
-            yield f"its annotation {names.SAFE_TO_EVICT} keeps it out"
+            yield always(f"its annotation {names.SAFE_TO_EVICT} keeps it out", _TAKE_OFF)
         if self._is_undisturbed(row, annotations.get(names.DO_NOT_DISRUPT, "")):
-            yield f"its annotation {names.DO_NOT_DISRUPT} keeps it out"
+            yield always(f"its annotation {names.DO_NOT_DISRUPT} keeps it out", _TAKE_OFF)
 
     def _is_undisturbed(self, row: int, told: str) -> bool:
         """For ever, or for some time since it began, as karpenter reads it."""
@@ -164,12 +171,6 @@ class Movable:
 
     def _claims(self, row: int) -> tuple[str, ...]:
         return self._snapshot.lasting_claims_of(row)
-
-    def _interruption(self, why: str, *, asked: bool) -> list[str]:
-        setting = self._configuration.pods.interruptions
-        if setting == NEVER or (setting == WHEN_ASKED and not asked):
-            return [f"its move would interrupt it, and pods.interruptions is {setting}: {why}"]
-        return []
 
     def _too_young(self, row: int) -> list[str]:
         youngest = self._configuration.pods.min_pod_age_seconds
@@ -189,21 +190,25 @@ class Movable:
         if row in pods.claims:
             namespace = self._snapshot.class_of(row).namespace
             exclusive = claims.why_exclusive(self._snapshot, namespace, self._claims(row))
-        told = ways.annotated(pods.annotations[row]) if row in pods.annotations else ""
+        told = let_go = ""
+        if row in pods.annotations:
+            told = ways.annotated(pods.annotations[row])
+            let_go = _volumes_let_go(pods.annotations[row])
         key = (
             int(pods.pod_class[row]),
             int(pods.own_labels[row]),
             int(pods.owner[row]),
             exclusive,
             told,
+            let_go,
         )
         known = self._alike_pods.get(key)
         if known is None:
-            known = self._judge(row, exclusive, told)
+            known = self._judge(row, exclusive, told, let_go)
             self._alike_pods[key] = known
         return known
 
-    def _judge(self, row: int, exclusive: str, told: str) -> _Alike:
+    def _judge(self, row: int, exclusive: str, told: str, let_go: str) -> _Alike:
         snapshot = self._snapshot
         pod_class = snapshot.class_of(row)
         labels = {**pod_class.labels, **snapshot.own_labels_of(row)}
@@ -221,55 +226,67 @@ class Movable:
             self._configuration.migration.way,
             is_bare=is_bare,
         )
-        reasons = [
+        holds = (
             *self._of_namespace(pod_class.namespace),
-            *self._priority(row),
+            *self._holds.priority(snapshot.template_of(row).priority),
             *self._of_labels(labels),
-            *of_owner.reasons,
-            *self._of_bare(row),
-            *of_spec.reasons,
-            *verdict.reasons,
-            *self._budgets.why_held(pod_class.namespace, labels, verdict.way),
-            *(self.quotas.why_held(pod_class.namespace, charged, verdict.way) if charged else ()),
-        ]
+            *of_owner.holds,
+            *self._of_work(row, is_bare=is_bare),
+            *self._of_volumes(of_spec, let_go, is_bare=is_bare),
+            *map(always, of_spec.reasons),
+            *map(always, verdict.reasons),
+            *map(always, self._budgets.why_held(pod_class.namespace, labels, verdict.way)),
+            *map(always, self._of_quotas(pod_class.namespace, charged, verdict.way)),
+        )
         return _Alike(
-            reasons=tuple(reasons),
+            holds=holds,
             verdict=verdict,
             is_being_moved=labels.get(names.MIGRATION_STATUS) == names.STATUS_IN_PROGRESS,
         )
 
-    def _of_namespace(self, namespace: str) -> tuple[str, ...]:
+    def _of_namespace(self, namespace: str) -> tuple[Hold, ...]:
         if namespace not in self._namespaces:
             self._namespaces[namespace] = tuple(self._judge_namespace(namespace))
         return self._namespaces[namespace]
 
-    def _judge_namespace(self, namespace: str) -> Iterable[str]:
+    def _judge_namespace(self, namespace: str) -> Iterable[Hold]:
         if not self._configuration.scope.covers(namespace):
-            yield "its namespace is not in scope.namespaces"
-        if namespace in self._configuration.excluded_namespaces:
-            yield "its namespace is in excludedNamespaces"
+            yield always("its namespace is not in scope.namespaces", "add it there")
+        yield from self._holds.namespace(namespace)
         if unknown := why_unknown(self._snapshot, "namespaces"):
-            yield f"its namespace is not known: {unknown}"
+            yield always(f"its namespace is not known: {unknown}")
         found = self._snapshot.find("namespaces", "", namespace)
         if found is not None:
-            yield from owners.opted_out(found, "namespace")
+            yield from map(always, owners.opted_out(found, "namespace"))
             if (found.get("status") or {}).get("phase") == "Terminating":
-                yield "its namespace is being deleted"
+                yield always("its namespace is being deleted")
 
-    def _priority(self, row: int) -> Iterable[str]:
-        priority = self._snapshot.template_of(row).priority
-        threshold = self._configuration.pods.priority_threshold
-        if priority >= names.SYSTEM_CRITICAL_PRIORITY:
-            yield "it is critical to the system"
-        if threshold is not None and priority >= threshold:
-            yield f"its priority is not below pods.priorityThreshold: {priority}"
-
-    def _of_labels(self, labels: Mapping[str, str]) -> Iterable[str]:
+    def _of_labels(self, labels: Mapping[str, str]) -> Iterable[Hold]:
         # Any value but a plain "enabled" keeps it out: who writes the label wants to be left alone.
         if labels.get(names.RESCHEDULING, "enabled") != "enabled":
-            yield f"its label {names.RESCHEDULING} keeps it out"
+            yield always(f"its label {names.RESCHEDULING} keeps it out", _TAKE_OFF)
         if self._configuration.excluded_pod_selector.matches(labels):
-            yield "excludedPodSelector matches it"
+            yield from self._holds.selected()
+
+    def _of_volumes(self, found: SpecFacts, let_go: str, *, is_bare: bool) -> Iterable[Hold]:
+        if let_go == _ALL:
+            return
+        # As cluster-autoscaler takes the list apart.
+        kept = let_go.split(",")
+        scratch = [each for each in found.scratch if each not in kept]
+        local = [each for each in found.local if each not in kept]
+        if scratch:
+            listed = ", ".join(scratch)
+            yield from self._holds.empty_dir(f"it would lose what is in its emptyDir {listed}")
+        # Nobody has ever made a pod anew that has no controller: what is in it may be all there is.
+        if local := [*(scratch if is_bare else ()), *local]:
+            listed = ", ".join(local)
+            yield from self._holds.local_storage(
+                f"it has local storage, which would stay behind (volume {listed})"
+            )
+
+    def _of_quotas(self, namespace: str, charged: quotas.Asked | None, way: Way) -> Iterable[str]:
+        return self.quotas.why_held(namespace, charged, way) if charged else ()
 
     def _of_owner(self, row: int) -> owners.OwnerFacts:
         key = self._snapshot.class_of(row).namespace, int(self._snapshot.pods.owner[row])
@@ -281,12 +298,10 @@ class Movable:
         number = int(self._snapshot.pods.owner[row])
         return self._snapshot.owners[number] if number != NONE else None
 
-    def _of_bare(self, row: int) -> Iterable[str]:
-        if self._snapshot.pods.owner[row] != NONE or self._configuration.pods.jobs:
-            return
-        policy = self._spec(row).get("restartPolicy") or "Always"
+    def _of_work(self, row: int, *, is_bare: bool) -> Iterable[Hold]:
+        policy = (self._spec(row).get("restartPolicy") or "Always") if is_bare else "Always"
         if policy != "Always":
-            yield f"its work would begin anew, and pods.jobs is off: restartPolicy {policy}"
+            yield from self._holds.job(f"its work would begin anew (restartPolicy {policy})")
 
     def _facts(self, row: int) -> SpecFacts:
         number = int(self._snapshot.pods.pod_class[row])
@@ -300,7 +315,6 @@ class Movable:
         return specs.read(
             self._spec(row),
             schedulers=self._configuration.scheduler_names,
-            local_storage=self._configuration.pods.local_storage,
         )
 
     def charged(self, row: int) -> quotas.Asked | None:
@@ -323,6 +337,13 @@ class Movable:
         if number not in self._specs:
             self._specs[number] = self._snapshot.template_of(row).spec()
         return self._specs[number]
+
+
+def _volumes_let_go(annotations: Mapping[str, str]) -> str:
+    """Local volumes that may be left behind, whatever is configured: a list, or all of them."""
+    if annotations.get(names.SAFE_TO_EVICT) == "true":
+        return _ALL
+    return annotations.get(names.SAFE_TO_EVICT_VOLUMES, "")
 
 
 def _state(flags: int) -> Iterable[str]:

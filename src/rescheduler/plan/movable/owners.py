@@ -6,12 +6,12 @@ from datetime import datetime
 from functools import cached_property
 from typing import Final
 
-from rescheduler.config import Configuration
 from rescheduler.model import names, objects, workloads
 from rescheduler.model.cluster import Owner
 from rescheduler.model.objects import Object
 from rescheduler.model.snapshot import Snapshot
 from rescheduler.plan.gaps import was_left_out, why_unknown
+from rescheduler.plan.movable.holds import Hold, Holds, always
 
 AUTOSCALERS: Final = "horizontalpodautoscalers"
 _SOURCES: Final = {
@@ -20,27 +20,28 @@ _SOURCES: Final = {
     "StatefulSet": "statefulsets",
     "Job": "jobs",
 }
+_EVICTED: Final = "kubectl drain evicts it"
 _SETTLING: Final = 300.0
 """Seconds for which an autoscaler looks back before it scales down, so that it may scale again."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OwnerFacts:
-    reasons: tuple[str, ...] = ()
+    holds: tuple[Hold, ...] = ()
     """Why its pods stay."""
     interrupts: str = ""
     """Why a pod has to end before its successor begins; empty: both can be there."""
 
 
 class Owners:
-    def __init__(self, snapshot: Snapshot, configuration: Configuration) -> None:
+    def __init__(self, snapshot: Snapshot, holds: Holds) -> None:
         self._snapshot = snapshot
-        self._rules = configuration.pods
+        self._holds = holds
 
     def facts(self, namespace: str, owner: Owner | None) -> OwnerFacts:
         if owner is None:
-            off = () if self._rules.bare_pods else ("it is a bare pod, and pods.barePods is off",)
-            return OwnerFacts(reasons=(*off, *self._too_few(1)))
+            held = (*self._holds.bare_pod("it is a bare pod"), *self._holds.replicas(1))
+            return OwnerFacts(holds=held)
         match owner.kind:
             case "ReplicaSet":
                 return self._of_replica_set(namespace, owner)
@@ -49,17 +50,18 @@ class Owners:
             case "Job":
                 return self._of_job(namespace, owner)
             case "DaemonSet":
-                return OwnerFacts(reasons=("it belongs to a DaemonSet",))
+                return OwnerFacts(holds=(always("it belongs to a DaemonSet"),))
             case "Node":
-                return OwnerFacts(reasons=("it is a static pod",))
-        return OwnerFacts(reasons=(f"there is no way to move pods of a {owner.kind}",))
+                return OwnerFacts(holds=(always("it is a static pod"),))
+        nobody = always(f"there is no way to move pods of a {owner.kind}", _EVICTED)
+        return OwnerFacts(holds=(nobody,))
 
     # ------------------------------------------------------------------ kinds
 
     def _of_replica_set(self, namespace: str, owner: Owner) -> OwnerFacts:
         replica_set = self._find(namespace, owner)
         if replica_set is None:
-            return OwnerFacts(reasons=tuple(self._why_missing("ReplicaSet")))
+            return OwnerFacts(holds=_all(self._why_missing("ReplicaSet")))
         reference = objects.controller(replica_set)
         above = _owner(reference) if reference else None
         is_deployed = above is not None and above.kind == "Deployment"
@@ -70,36 +72,34 @@ class Owners:
             *_nailed_down(replica_set, "ReplicaSet"),
             *(opted_out(deployment, "Deployment") if deployment else ()),
             *filter(None, (workloads.why_unsettled(replica_set, deployment),)),
-            *self._too_few(objects.spec(replica_set).get("replicas", 1)),
             *self._autoscaled(namespace, (owner, above) if above else (owner,)),
         ]
+        few = self._holds.replicas(objects.spec(replica_set).get("replicas", 1))
         recreates = deployment is not None and workloads.recreates(deployment)
         interrupts = "its Deployment has strategy Recreate" if recreates else ""
-        return OwnerFacts(reasons=tuple(reasons), interrupts=interrupts)
+        return OwnerFacts(holds=(*_all(reasons), *few), interrupts=interrupts)
 
     def _of_stateful_set(self, namespace: str, owner: Owner) -> OwnerFacts:
         interrupts = "it is one of a StatefulSet"
         stateful_set = self._find(namespace, owner)
         if stateful_set is None:
-            missing = tuple(self._why_missing("StatefulSet"))
-            return OwnerFacts(reasons=missing, interrupts=interrupts)
+            missing = _all(self._why_missing("StatefulSet"))
+            return OwnerFacts(holds=missing, interrupts=interrupts)
         reasons = [
             *opted_out(stateful_set, "StatefulSet"),
             *_nailed_down(stateful_set, "StatefulSet"),
             *filter(None, (workloads.why_stateful_set_unsettled(stateful_set),)),
-            *self._too_few(objects.spec(stateful_set).get("replicas", 1)),
             *self._autoscaled(namespace, (owner,)),
         ]
-        return OwnerFacts(reasons=tuple(reasons), interrupts=interrupts)
+        few = self._holds.replicas(objects.spec(stateful_set).get("replicas", 1))
+        return OwnerFacts(holds=(*_all(reasons), *few), interrupts=interrupts)
 
     def _of_job(self, namespace: str, owner: Owner) -> OwnerFacts:
         job = self._find(namespace, owner)
-        reasons = [
-            *(() if self._rules.jobs else ("it belongs to a Job, and pods.jobs is off",)),
-            *(opted_out(job, "Job") if job else self._why_missing("Job")),
-            *(self._too_few(objects.spec(job).get("parallelism", 1)) if job else ()),
-        ]
-        return OwnerFacts(reasons=tuple(reasons), interrupts="it is one of a Job")
+        reasons = opted_out(job, "Job") if job else self._why_missing("Job")
+        few = self._holds.replicas(objects.spec(job).get("parallelism", 1)) if job else ()
+        holds = (*self._holds.job("it belongs to a Job"), *_all(reasons), *few)
+        return OwnerFacts(holds=holds, interrupts="it is one of a Job")
 
     # ------------------------------------------------------------------ rules
 
@@ -113,10 +113,6 @@ class Owners:
         """It may be out of date too, so it is said even of what was found."""
         if kind and (unknown := why_unknown(self._snapshot, _SOURCES[kind])):
             yield f"its {kind} is not known: {unknown}"
-
-    def _too_few(self, replicas: int) -> Iterable[str]:
-        if 0 < replicas < self._rules.min_replicas:  # of one scaled to 0 that is said already
-            yield f"its workload is smaller than pods.minReplicas: {replicas}"
 
     def _autoscaled(self, namespace: str, owners: Iterable[Owner]) -> Iterable[str]:
         if unknown := why_unknown(self._snapshot, AUTOSCALERS):
@@ -155,6 +151,10 @@ class Owners:
             key = namespace, target.get("kind", ""), target.get("name", "")
             found.setdefault(key, []).append(raw)
         return found
+
+
+def _all(reasons: Iterable[str]) -> tuple[Hold, ...]:
+    return tuple(map(always, reasons))
 
 
 def _owner(reference: Object) -> Owner:

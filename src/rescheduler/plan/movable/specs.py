@@ -9,8 +9,9 @@ from rescheduler.model.objects import Object
 
 DEFAULT_SCHEDULER: Final = "default-scheduler"
 
-_LOCAL: Final = frozenset({"emptyDir", "hostPath", "ephemeral"})
-"""Made anew on another node, and empty there."""
+_SCRATCH: Final = "emptyDir"
+_LOCAL: Final = frozenset({"hostPath", "ephemeral"})
+"""Another one on another node, without what is in it."""
 _ANY_NUMBER_OF_PODS: Final = frozenset(
     {
         "azureFile",
@@ -43,6 +44,10 @@ class SpecFacts:
     """Why it stays."""
     interrupts: str = ""
     """Why it has to end before its successor begins; empty: both can be there."""
+    scratch: tuple[str, ...] = ()
+    """Volumes that begin empty wherever it runs, by name."""
+    local: tuple[str, ...] = ()
+    """Volumes that are part of the node, by name."""
 
 
 NOTHING_SPECIAL: Final = SpecFacts()
@@ -56,13 +61,14 @@ def is_plain(template: Template) -> bool:
     return not any(key in text for key in _WORTH_READING)
 
 
-def read(spec: Object, *, schedulers: Iterable[str], local_storage: bool) -> SpecFacts:
+def read(spec: Object, *, schedulers: Iterable[str]) -> SpecFacts:
+    scratch, local, exclusive = _volumes(spec.get("volumes") or ())
+    one_at_a_time = f"one pod at a time may have its volume {', '.join(exclusive)}"
     return SpecFacts(
-        reasons=(
-            *_by_others(spec, schedulers),
-            *_volumes(spec.get("volumes") or (), local_storage=local_storage),
-        ),
+        reasons=(*_by_others(spec, schedulers), *([one_at_a_time] if exclusive else ())),
         interrupts="it uses ports of its node" if _uses_ports_of_its_node(spec) else "",
+        scratch=tuple(scratch),
+        local=tuple(local),
     )
 
 
@@ -76,18 +82,20 @@ def _by_others(spec: Object, schedulers: Iterable[str]) -> Iterable[str]:
         yield "it has scheduling gates"
 
 
-def _volumes(volumes: Iterable[Object], *, local_storage: bool) -> Iterable[str]:
-    local, exclusive = [], []
+def _volumes(volumes: Iterable[Object]) -> tuple[list[str], list[str], list[str]]:
+    """By name: those for scratch, those of the node, and those that only one pod can have."""
+    scratch: list[str] = []
+    local: list[str] = []
+    exclusive: list[str] = []
     for volume in volumes:
         kinds = volume.keys() - {"name"}
-        if kinds & _LOCAL:
+        if _SCRATCH in kinds:
+            scratch.append(volume["name"])
+        elif kinds & _LOCAL:
             local.append(volume["name"])
         elif not kinds & _ANY_NUMBER_OF_PODS:
             exclusive.append(volume["name"])
-    if local and not local_storage:
-        yield f"it has local storage, which would stay behind: volume {', '.join(local)}"
-    if exclusive:
-        yield f"one pod at a time may have its volume {', '.join(exclusive)}"
+    return scratch, local, exclusive
 
 
 def _uses_ports_of_its_node(spec: Object) -> bool:
