@@ -13,16 +13,27 @@ _POINTS: Final = Percentage(zero_allowed=True, unit="percentage points")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cooldown:
-    """How long what has just taken part in a move is left alone; 0: not at all."""
+    """How long what has just taken part in a move is left alone at most; 0: not at all. What a
+    person or a maintenance asks for does not wait.
+    """
 
-    pod_seconds: float = setting("pod", Duration(lowest=0), default=600.0)
-    """Since the pod was moved. Default 10 min."""
+    pod_seconds: float = setting("pod", Duration(lowest=0), default=3600.0)
+    """Since the pod was moved. Protects it from being sent round: each move is a start with cold
+    caches. Default 1 h.
+    """
 
     workload_seconds: float = setting("workload", Duration(lowest=0), default=1800.0)
-    """Since any pod of the same workload was moved. Default 30 min."""
+    """Since any pod of the same workload was moved. Protects it from a move that did it harm being
+    repeated: it rests while a pod that was moved is not Ready, and where pods must end before their
+    successors begin, for the whole time, so that one interruption does not follow the other.
+    Default 30 min.
+    """
 
     node_seconds: float = setting("node", Duration(lowest=0), default=600.0)
-    """Since the node gave or took a pod. Default 10 min: usage has settled by then."""
+    """Since the node gave or took a pod. Protects from moves by figures of before: it rests until
+    `usage.debounce` samples were taken since. By requests it does not rest: they are known at once.
+    Default 10 min.
+    """
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -32,13 +32,24 @@ class Usage:
     """Which figures of pods are measured, and fresh."""
     unknown_nodes: Mapping[int, str]
     """By row: why the node is unknown."""
+    node_since: Figures
+    """By row, in Unix seconds: as many samples as make a node known have begun after it, whatever
+    clocks of ordinary machines differ by. So what changed before is in all of them, as it turned
+    out to be. NaN: there are not so many.
+    """
     outage: str = ""
     """Why every node is unknown, so that whoever goes by usage has to rest; empty: some are known,
     or it is known that there are no nodes.
     """
 
     def __post_init__(self) -> None:
-        for figures in (self.node_cpu, self.node_memory, self.pod_cpu, self.pod_memory):
+        for figures in (
+            self.node_cpu,
+            self.node_memory,
+            self.pod_cpu,
+            self.pod_memory,
+            self.node_since,
+        ):
             figures.flags.writeable = False
         self.pod_measured.flags.writeable = False
 

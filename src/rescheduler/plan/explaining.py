@@ -12,6 +12,7 @@ from rescheduler.model.columns import NONE
 from rescheduler.model.moves import Move, Plan, Report, Way
 from rescheduler.model.snapshot import Snapshot
 from rescheduler.plan.desk import Desk
+from rescheduler.plan.history import UNSETTLED
 from rescheduler.plan.loads import RESOURCES
 
 
@@ -109,5 +110,5 @@ def _verdicts(desk: Desk, row: int) -> Iterable[Verdict]:
         if not desk.in_scope[number]:
             reasons = (*reasons, "it is not in scope.nodeSelector")
         elif desk.movable.history.resting_nodes[number]:
-            reasons = (*reasons, "it gave or took a pod lately (stability.cooldown.node)")
+            reasons = (*reasons, f"it {UNSETTLED}")
         yield Verdict(node=node.name, reasons=reasons)

@@ -1,4 +1,5 @@
-"""What was moved lately, as the moved pods themselves tell: who took part in it rests for a while.
+"""What was moved lately, as the moved pods themselves tell: who took part in it rests until what
+came of it is known, and for no longer than `stability.cooldown` says.
 
 There is no other memory: whoever plans next, after a crash or somewhere else, reads the same.
 """
@@ -10,8 +11,9 @@ from typing import Final
 import numpy as np
 
 from rescheduler.config.stability import Cooldown
+from rescheduler.config.usage import REQUESTS
 from rescheduler.model import names
-from rescheduler.model.columns import NONE
+from rescheduler.model.columns import NONE, Flag
 from rescheduler.model.snapshot import Snapshot
 from rescheduler.plan.loads import Mask
 
@@ -19,6 +21,9 @@ _FASTER_CLOCK: Final = 60.0
 """Seconds by which another clock may be ahead of ours; what is later still is no history."""
 
 NEVER: Final = -1.0
+
+UNSETTLED: Final = "gave or took a pod, and is not measured anew (stability.cooldown.node)"
+"""Of a node, in words."""
 
 
 class History:
@@ -35,8 +40,10 @@ class History:
                 if 0 <= (age := self._age(row)) < longest
             }
 
-    def why_it_rests(self, row: int) -> tuple[str, ...]:
-        """The pod, its workload, its node: each that has just taken part in a move."""
+    def why_it_rests(self, row: int, *, interrupts: bool = False) -> tuple[str, ...]:
+        """The pod, its workload, its node: each that has just taken part in a move. `interrupts`: a
+        move of this pod would.
+        """
         if not self._moved:
             return ()
         snapshot, cooldown = self._snapshot, self._cooldown
@@ -45,10 +52,15 @@ class History:
             reasons.append("it was moved lately (stability.cooldown.pod)")
         owner = int(snapshot.pods.owner[row])
         if owner != NONE and owner in self._workloads:
-            reasons.append("a pod of its workload was moved lately (stability.cooldown.workload)")
+            if interrupts:
+                why = "a pod of its workload was moved lately, and it would be interrupted"
+                reasons.append(f"{why} (stability.cooldown.workload)")
+            elif owner in self._unsettled_workloads:
+                why = "a pod of its workload that was moved lately is not Ready"
+                reasons.append(f"{why} (stability.cooldown.workload)")
         node = int(snapshot.node_of_pod[row])
         if node != NONE and self.resting_nodes[node]:
-            reasons.append("its node gave or took a pod lately (stability.cooldown.node)")
+            reasons.append(f"its node {UNSETTLED}")
         return tuple(reasons)
 
     def source_within(self, row: int, seconds: float) -> int:
@@ -60,23 +72,42 @@ class History:
 
     @cached_property
     def resting_nodes(self) -> Mask:
-        """By node: it has just given or taken a pod, so that its load has not settled."""
-        resting = np.zeros(len(self._snapshot.nodes), np.bool_)
+        """By node: it gave or took a pod, and its load has not been measured often enough since.
+        What pods ask for is known at once.
+        """
+        snapshot = self._snapshot
+        resting = np.zeros(len(snapshot.nodes), np.bool_)
+        usage = snapshot.usage
+        if usage is None or usage.source == REQUESTS:
+            return resting
         for row, age in self._moved.items():
             if age < self._cooldown.node_seconds:
-                for node in (int(self._snapshot.node_of_pod[row]), self._source(row)):
-                    if node != NONE:
+                # It is no load before its node has taken it.
+                changed = max(snapshot.taken_at - age, float(snapshot.pods.started[row]))
+                for node in (int(snapshot.node_of_pod[row]), self._source(row)):
+                    if node != NONE and not usage.node_since[node] > changed:
                         resting[node] = True
         return resting
 
     @cached_property
     def _workloads(self) -> frozenset[int]:
-        """Numbers of owners."""
+        """Numbers of owners that had a pod moved."""
         owners = self._snapshot.pods.owner
         return frozenset(
             int(owners[row])
             for row, age in self._moved.items()
             if age < self._cooldown.workload_seconds
+        )
+
+    @cached_property
+    def _unsettled_workloads(self) -> frozenset[int]:
+        """Numbers of owners of pods that do not serve, or not yet, where they were moved to."""
+        pods = self._snapshot.pods
+        return frozenset(
+            int(pods.owner[row])
+            for row, age in self._moved.items()
+            if age < self._cooldown.workload_seconds
+            and not pods.flags[row] & int(Flag.READY | Flag.TERMINATING | Flag.LEAVING)
         )
 
     def _age(self, row: int) -> float:

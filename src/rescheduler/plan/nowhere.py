@@ -9,6 +9,7 @@ import numpy as np
 from rescheduler.model import resources
 from rescheduler.model.columns import NONE
 from rescheduler.plan.desk import Desk
+from rescheduler.plan.history import UNSETTLED
 from rescheduler.plan.loads import Mask
 
 _MANY: Final = 50
@@ -38,7 +39,7 @@ def _parts(desk: Desk, row: int, others: Mask) -> Iterator[Part]:
     for mask, words in (
         (desk.in_scope, "the node is not in scope.nodeSelector"),
         (~desk.closed, "the node is being emptied"),
-        (desk.usable, "the node gave or took a pod lately (stability.cooldown.node)"),
+        (desk.usable, f"the node {UNSETTLED}"),
     ):
         yield words, int((left & ~mask).sum()), ""
         left &= mask

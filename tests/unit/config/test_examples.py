@@ -27,7 +27,7 @@ def test_the_defaults_are_those_of_the_requirements() -> None:
     assert (DEFAULTS.pods.interruptions, DEFAULTS.pods.group_label) == ("WhenAsked", "")
     assert (DEFAULTS.stability.margin_points, DEFAULTS.stability.move_cost_points) == (5, 1)
     assert DEFAULTS.stability.cooldown == config.Cooldown(
-        pod_seconds=600, workload_seconds=1800, node_seconds=600
+        pod_seconds=3600, workload_seconds=1800, node_seconds=600
     )
     assert DEFAULTS.in_flight == config.InFlight(per_node=10, per_namespace=0, per_workload=0)
     assert not DEFAULTS.node_maintenance.cordoned_nodes

@@ -42,8 +42,11 @@ def measured(
     pods: Mapping[str, float],
     *,
     outage: str = "",
+    since: float | None = None,
 ) -> Snapshot:
-    """The cluster with this CPU in use; nodes that are not named are unknown."""
+    """The cluster with this CPU in use; nodes that are not named are unknown. `since`: when the
+    first of the samples began that make them known.
+    """
     by_pod = {name.split("/", 1)[1]: row for row, name in enumerate(cluster.pods.names) if name}
     node_cpu = np.array([nodes.get(each.name, np.nan) for each in cluster.nodes])
     pod_cpu = np.zeros(len(cluster.pods))
@@ -59,6 +62,7 @@ def measured(
         pod_memory=np.zeros(len(cluster.pods)),
         pod_measured=np.ones(len(cluster.pods), np.bool_),
         unknown_nodes=unknown,
+        node_since=np.full(len(cluster.nodes), AS_OF if since is None else since),
         outage=outage,
     )
     return replace(cluster, usage=usage)

@@ -109,6 +109,7 @@ def _usage(state: Snapshot, cpu_used: Mapping[str, float], outage: str) -> Usage
         pod_cpu=of_pods[:, state.resource_names.index("cpu")].copy(),
         pod_memory=of_pods[:, state.resource_names.index("memory")].copy(),
         pod_measured=np.ones(len(state.pods), bool),
+        node_since=np.ones(len(cpu)),
         unknown_nodes={int(number): "not seen" for number in np.flatnonzero(~known)},
         outage=outage,
     )

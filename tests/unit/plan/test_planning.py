@@ -56,6 +56,7 @@ def test_while_usage_is_unknown_who_goes_by_load_rests_and_the_others_act() -> N
         pod_memory=pods.copy(),
         pod_measured=np.zeros(len(taken.pods), np.bool_),
         unknown_nodes={},
+        node_since=nothing.copy(),
         outage="metrics-server does not answer",
     )
     found = plan(replace(taken, usage=usage), enabling("LoadBalancing", "NodeMaintenance"))

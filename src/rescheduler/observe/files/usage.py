@@ -103,6 +103,7 @@ class Metrics:
                 int(row): "the file has no figure of it"
                 for row in np.flatnonzero(np.isnan(nodes[:, 0]))
             },
+            node_since=np.full(len(nodes), float(self._newest) if self._newest else math.nan),
         )
 
 

@@ -231,6 +231,7 @@ class History:
             pod_memory=pod_memory,
             pod_measured=measured,
             unknown_nodes=unknown,
+            node_since=_since(window, counts, self._settings.debounce),
             outage=outage,
         )
 
@@ -300,6 +301,15 @@ def _percentile(figures: Numbers, counts: npt.NDArray[np.bool_], percentile: flo
     return np.take_along_axis(ordered, place[:, None], axis=1)[:, 0]
 
 
+def _since(window: Window, counts: npt.NDArray[np.bool_], debounce: int) -> Numbers:
+    """By row: when the first of the newest samples began, as many of them as are needed."""
+    if debounce > window.at.shape[1]:
+        return np.full(len(window.at), np.nan)
+    begun = np.where(counts, window.at - window.span - CLOCKS_MAY_DIFFER_SECONDS, np.nan)
+    # Those that do not count are sorted to the end, where NaN has its place.
+    return -np.sort(-begun, axis=1)[:, debounce - 1]
+
+
 def unknown(placement: Placement, source: str, why: str) -> Usage:
     """Nothing is known of any node or pod."""
     of_nodes = np.full(len(placement.nodes), np.nan)
@@ -313,6 +323,7 @@ def unknown(placement: Placement, source: str, why: str) -> Usage:
         pod_memory=of_pods,
         pod_measured=np.zeros(len(of_pods), np.bool_),
         unknown_nodes=dict.fromkeys(range(len(of_nodes)), why),
+        node_since=of_nodes,
         outage=why,
     )
 
@@ -335,6 +346,7 @@ def _requested(placement: Placement, now: float) -> Usage:
         pod_memory=pod_memory,
         pod_measured=np.ones(len(pod_cpu), np.bool_),
         unknown_nodes={},
+        node_since=np.full(len(placement.nodes), now),
     )
 
 

@@ -128,7 +128,7 @@ class Movable:
             reasons += self.records.why_its_workload_waits(row)
         if not asked and not begun:
             reasons += self._too_young(row)
-            reasons += self.history.why_it_rests(row)
+            reasons += self.history.why_it_rests(row, interrupts=bool(verdict.interrupts))
         reasons += self._placement.why_stuck(row)
         return tuple(dict.fromkeys(reasons))
 

@@ -130,6 +130,7 @@ def measured(snapshot: Snapshot, **changes: Any) -> Usage:  # noqa: ANN401
         pod_memory=np.full(count, 1000.0),
         pod_measured=np.array([each == "shop/web" for each in snapshot.pods.names]),
         unknown_nodes={1: "it says nothing"},
+        node_since=np.array([1_767_355_200.0, math.nan]),
     )
     return replace(usage, **changes)
 

@@ -94,6 +94,22 @@ def test_a_node_is_unknown_until_enough_samples_are_there(debounce: int) -> None
             assert usage.unknown_nodes[0] == f"only {count} of {debounce} samples are there"
 
 
+@pytest.mark.parametrize(
+    ("debounce", "span", "since"),
+    [(1, 0.0, 90 - 10), (3, 0.0, 30 - 10), (3, 15.0, 15 - 10), (4, 0.0, 0 - 10), (5, 0.0, None)],
+)
+def test_since_when_a_node_is_known_by_samples_alone_that_are_newer(
+    debounce: int, span: float, since: float | None
+) -> None:
+    """Four samples, 30 seconds apart. Clocks may differ by ten."""
+    history = History(UsageSettings(debounce=debounce), "metrics-server")
+    for number in range(4):
+        now = START + number * STEP
+        history.add(Sample(nodes=measured({"a": 100}, now, span=span)), now)
+    (found,) = history.usage(ONE_NODE, now).node_since.tolist()
+    assert math.isnan(found) if since is None else found == START + since
+
+
 def test_what_was_told_before_does_not_count_again() -> None:
     history = History(UsageSettings(), "metrics-server")
     for number in range(5):
