@@ -4,8 +4,9 @@ from typing import Final
 
 from rescheduler.cli import load_pictures
 from rescheduler.cli.layout import Page, counted
+from rescheduler.config import settings_beside_defaults
 from rescheduler.model import resources
-from rescheduler.simulation.demo import Ending
+from rescheduler.simulation.demo import CONFIGURATION, Ending
 from rescheduler.simulation.scenes import Scene
 
 _LABELS: Final = 11
@@ -22,6 +23,7 @@ def as_text(ending: Ending, real_seconds: float, again: str, page: Page) -> str:
         ("emptied", [_emptied(ending)] if ending.emptied else []),
         ("imbalance", _imbalance(ending, page)),
         ("cpu used", _pictures(ending, page)),
+        ("settings", [_settings()]),
         ("took", [_took(ending, real_seconds)]),
         ("again", [again]),
     ):
@@ -98,6 +100,16 @@ def _pictures(ending: Ending, page: Page) -> list[str]:
 
 def _loads(scene: Scene) -> list[float]:
     return [each.used.get(resources.CPU, 0.0) for each in scene.nodes if each.takes_pods]
+
+
+def _settings() -> str:
+    """With which all this came out."""
+    given = settings_beside_defaults(CONFIGURATION).items()
+    return "the defaults, and " + ", ".join(f"{name}: {_value(each)}" for name, each in given)
+
+
+def _value(value: object) -> str:
+    return f"[{', '.join(map(str, value))}]" if isinstance(value, list) else str(value)
 
 
 def _took(ending: Ending, real_seconds: float) -> str:

@@ -15,7 +15,7 @@ from rescheduler.config.configuration import (
     Scope,
     Verbs,
 )
-from rescheduler.config.documents import load, parse, to_document
+from rescheduler.config.documents import load, parse, settings_beside_defaults, to_document
 from rescheduler.config.forcing import Forced
 from rescheduler.config.leading import LeaderElection
 from rescheduler.config.migration import (
@@ -74,5 +74,6 @@ __all__ = [
     "load",
     "parse",
     "permits",
+    "settings_beside_defaults",
     "to_document",
 ]

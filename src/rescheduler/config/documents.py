@@ -1,6 +1,6 @@
 """From a file to the configuration and back: which kinds of file there are, and all problems."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path as FilePath
 from typing import Final
@@ -89,6 +89,21 @@ def to_document(configuration: Configuration) -> dict[str, object]:
     """
     types = {"apiVersion": _OWN.api_version, "kind": _OWN.kind}
     return {**types, **document_of(configuration)}
+
+
+def settings_beside_defaults(configuration: Configuration) -> dict[str, object]:
+    """What of it differs from the defaults: each by its path in a file."""
+    defaults = dict(_single(document_of(Configuration())))
+    given = _single(document_of(configuration))
+    return {path: value for path, value in given if defaults.get(path) != value}
+
+
+def _single(document: Mapping[str, object], above: str = "") -> Iterator[tuple[str, object]]:
+    for name, value in document.items():
+        if isinstance(value, Mapping):
+            yield from _single(value, f"{above}{name}.")
+        else:
+            yield f"{above}{name}", value
 
 
 def _read(root: Place) -> Configuration | None:

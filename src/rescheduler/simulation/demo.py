@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any, Final, Protocol
 
-from rescheduler.config import Configuration, Cooldown, InFlight, Stability, UsageSettings
+from rescheduler.config import Configuration, UsageSettings
 from rescheduler.embedded.cluster import EmbeddedCluster
 from rescheduler.embedded.virtual_time import VirtualClock, VirtualTimeLoop
 from rescheduler.kube import Object
@@ -67,17 +67,12 @@ DAY: Final = Scenario(
 """Office hours for most, evenings and nights for others, and now and then a rush."""
 
 CONFIGURATION: Final = Configuration(
-    enabled_strategies=("LoadBalancing", "NodeMaintenance"),
-    imbalance_threshold_percent=12.0,
+    enabled_strategies=("LoadBalancing", "ResourceOptimization", "NodeMaintenance"),
     max_reschedule_pods=0,
-    stability=Stability(
-        cooldown=Cooldown(pod_seconds=120.0, workload_seconds=30.0, node_seconds=30.0)
-    ),
-    in_flight=InFlight(per_node=4, per_workload=3),
     usage=UsageSettings(debounce=1),
 )
-"""One plan for all that is to be moved, by one sample of usage, and much of it at once: what is
-shown is carried out, and nobody has to wait for it. What has been moved rests for minutes only.
+"""The defaults, but for maintenance, and that nobody has to wait: one plan for all that is to be
+moved, by one sample of usage. The summary says so.
 """
 
 

@@ -55,7 +55,10 @@ def test_it_ends_well_and_says_so(told: "subprocess.CompletedProcess[str]") -> N
     assert told.returncode == 0, told
     assert told.stderr == ""
     assert re.search(r"^\d+ pods moved, and nothing dipped\.$", told.stdout, re.MULTILINE)
-    for line in (r"moved: +\d+ \(LoadBalancing \d+, NodeMaintenance \d+\)", r"failed: +0$"):
+    for line in (
+        r"moved: +\d+ \(LoadBalancing \d+, NodeMaintenance \d+, ResourceOptimization \d+\)",
+        r"failed: +0$",
+    ):
         assert re.search(f"^{line}", told.stdout, re.MULTILINE)
     assert re.search(r"^again: +rescheduler demo --nodes 6 --seed \d+$", told.stdout, re.MULTILINE)
     for line in (r"dips: +0: no workload", r"emptied: +node-\d, for maintenance$"):
