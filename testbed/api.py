@@ -11,6 +11,8 @@ from typing import Any, Self
 
 import aiohttp
 
+from testbed.sockets import Sockets
+
 Object = dict[str, Any]
 
 # kind -> (group and version, plural, namespaced)
@@ -83,11 +85,14 @@ class Api:
         self._headers = {"Authorization": f"Bearer {token}", "Accept": "application/json"}
         self._ssl = context
         self._session: aiohttp.ClientSession | None = None
+        self._sockets = Sockets()
 
     async def __aenter__(self) -> Self:
         self._session = aiohttp.ClientSession(
             headers=self._headers,
-            connector=aiohttp.TCPConnector(ssl=self._ssl, limit=100),
+            connector=aiohttp.TCPConnector(
+                ssl=self._ssl, limit=100, socket_factory=self._sockets.make
+            ),
             read_bufsize=2**21,
         )
         return self
@@ -100,6 +105,7 @@ class Api:
     ) -> None:
         if self._session:
             await self._session.close()
+        await self._sockets.end()
 
     async def get(self, kind: str, namespace: str | None, name: str) -> Object:
         return await self.request("GET", path_of(kind, namespace, name))

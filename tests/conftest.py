@@ -2,6 +2,10 @@
 
 import pytest
 
+from tests.blaming import pytest_collection_finish, pytest_runtest_teardown
+
+__all__ = ["pytest_collection_finish", "pytest_runtest_teardown"]
+
 _not_passed: dict[str, str] = {}
 
 

@@ -16,6 +16,7 @@ from yarl import URL
 from testbed.faultproxy.request import Request
 from testbed.faultproxy.steps import Chunks, Cut, Edit
 from testbed.faultproxy.waiting import Pulse, Tasks
+from testbed.sockets import Sockets
 
 _HOP_BY_HOP = frozenset(
     {
@@ -51,10 +52,12 @@ async def remove_added_headers(_: web.Request, response: web.StreamResponse) -> 
 class Upstream:
     """The API server; every request is sent exactly once."""
 
-    def __init__(self, url: str, upstream_ssl: ssl.SSLContext | None) -> None:
+    def __init__(self, url: str, upstream_ssl: ssl.SSLContext | None, sockets: Sockets) -> None:
         self._url = url.rstrip("/")
         self.session = aiohttp.ClientSession(
-            connector=aiohttp.TCPConnector(ssl=upstream_ssl or True, limit=0),
+            connector=aiohttp.TCPConnector(
+                ssl=upstream_ssl or True, limit=0, socket_factory=sockets.make
+            ),
             auto_decompress=False,
             cookie_jar=aiohttp.DummyCookieJar(),
             skip_auto_headers=_ADDED_BY_CLIENT,

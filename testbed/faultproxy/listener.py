@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import Self
 
 from testbed.faultproxy.waiting import Tasks
+from testbed.sockets import Sockets
 
 
 class Listener:
@@ -22,13 +23,14 @@ class Listener:
         protocol: Callable[[], asyncio.Protocol],
         serving_ssl: ssl.SSLContext | None,
         gate: asyncio.Event,
+        sockets: Sockets,
     ) -> None:
         self._protocol = protocol
         self._ssl = serving_ssl
         self._gate = gate
+        self._sockets = sockets
         self._socket = socket.create_server(("127.0.0.1", 0), backlog=128)
         self._socket.setblocking(False)  # noqa: FBT003 (the socket module's interface)
-        self._accepting = Tasks()
         self._greetings = Tasks()
         self._ungreeted: set[socket.socket] = set()
 
@@ -37,14 +39,14 @@ class Listener:
         return int(self._socket.getsockname()[1])
 
     async def __aenter__(self) -> Self:
-        self._accepting.start(self._accept())
+        asyncio.get_running_loop().add_reader(self._socket, self._accept)
         return self
 
     async def __aexit__(self, *_: object) -> None:
-        await self._accepting.end()
+        asyncio.get_running_loop().remove_reader(self._socket)
+        self._socket.close()
         self.cut_ungreeted()
         await self._greetings.end()
-        self._socket.close()
 
     def cut_ungreeted(self) -> None:
         """Close the connections that have no protocol yet."""
@@ -53,10 +55,12 @@ class Listener:
             connection.close()
         self._ungreeted.clear()
 
-    async def _accept(self) -> None:
-        loop = asyncio.get_running_loop()
-        while True:
-            connection, _ = await loop.sock_accept(self._socket)
+    def _accept(self) -> None:
+        # Not loop.sock_accept, which loses the connection that it is given while it is cancelled.
+        with contextlib.suppress(OSError):  # the client has left meanwhile
+            connection, _ = self._socket.accept()
+            connection.setblocking(False)  # noqa: FBT003 (the socket module's interface)
+            self._sockets.add(connection)
             self._ungreeted.add(connection)
             self._greetings.start(self._greet(connection))
 

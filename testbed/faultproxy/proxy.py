@@ -16,6 +16,7 @@ from testbed.faultproxy.request import RequestCounter
 from testbed.faultproxy.rule import Engagement
 from testbed.faultproxy.steps import Cut
 from testbed.faultproxy.waiting import Tasks
+from testbed.sockets import Sockets
 
 _CLOSING_SECONDS = 5.0
 
@@ -46,11 +47,13 @@ class FaultProxy(Faults):
 
     async def __aenter__(self) -> Self:
         async with contextlib.AsyncExitStack() as stack:
-            upstream = Upstream(*self._upstream_address)
+            sockets = Sockets()
+            stack.push_async_callback(sockets.end)
+            upstream = Upstream(*self._upstream_address, sockets)
             await stack.enter_async_context(upstream.session)
             self._shared = Surroundings(upstream, self._gate, self._pulse, self._background)
             self._server = await self._start_server(stack)
-            self._listener = Listener(self._server, self._serving_ssl, self._gate)
+            self._listener = Listener(self._server, self._serving_ssl, self._gate, sockets)
             stack.push_async_callback(self._end_connections)
             await stack.enter_async_context(self._listener)
             self._closing = stack.pop_all()

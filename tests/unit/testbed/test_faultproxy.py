@@ -1,12 +1,16 @@
 """Every fault of the proxy, between a real client and a small TLS server."""
 
 import asyncio
+import contextlib
+import gc
 import gzip
 import io
 import json
 import signal
+import socket
 import ssl
 import subprocess
+import threading
 from collections.abc import AsyncIterator, Callable, Iterator
 from typing import Any, Literal
 
@@ -717,12 +721,14 @@ async def test_closing_waits_for_nobody_and_leaves_no_task(
     async with connect(None, trusting) as client:
         before = asyncio.all_tasks()
         async with FaultProxy(api.url, upstream_ssl=trusting, serving_ssl=serving) as proxy:
+            url = proxy.url
             hanging = await in_every_state_of_waiting(proxy, client)
             closing_since = asyncio.get_running_loop().time()
         assert asyncio.get_running_loop().time() - closing_since < 1
         ours = [task for task in asyncio.all_tasks() - before if "faultproxy/" in repr(task)]
         assert ours == []
         results = await asyncio.gather(*hanging, return_exceptions=True)
+        assert left_open(url, api.url) == []
     broken = (aiohttp.ClientConnectionError, aiohttp.ClientPayloadError)
     assert all(isinstance(result, broken) for result in results)
     await api.until(lambda: api.watches == 0)
@@ -760,3 +766,100 @@ async def test_a_large_event_arrives_whole_before_the_cut(
     async with client.get(WATCH) as response:
         api.emit(big)
         assert len(await received_until_broken(response)) == len(big)
+
+
+# --- nothing is left open ----------------------------------------------------------------------
+
+Ending = Callable[[FaultProxy, "asyncio.Task[int]"], None]
+
+
+def cut_everything(proxy: FaultProxy, _: "asyncio.Task[int]") -> None:
+    proxy.cut_all()
+
+
+def leave(_: FaultProxy, asking: "asyncio.Task[int]") -> None:
+    asking.cancel()
+
+
+def do_nothing(_: FaultProxy, __: "asyncio.Task[int]") -> None: ...
+
+
+@pytest.mark.parametrize("first", [do_nothing, cut_everything, leave])
+async def test_no_socket_is_left_whenever_it_closes(
+    first: Ending, api: SmallApi, trusting: ssl.SSLContext, serving: ssl.SSLContext
+) -> None:
+    """Connecting, accepting, shaking hands on either side, asking: each takes some turns."""
+    for turns in range(30):
+        async with connect(None, trusting) as client:
+            async with FaultProxy(api.url, upstream_ssl=trusting, serving_ssl=serving) as proxy:
+                url = proxy.url
+                asking = asyncio.create_task(status_of(client, "GET", url + WATCH))
+                for _ in range(turns):
+                    await asyncio.sleep(0)
+                first(proxy, asking)
+            assert left_open(url, api.url) == [], f"after {turns} turns"
+            await asyncio.gather(asking, return_exceptions=True)
+
+
+async def test_no_socket_waits_for_an_api_server_too_busy_to_close(
+    trusting: ssl.SSLContext, serving: ssl.SSLContext
+) -> None:
+    with deaf_server(serving) as upstream:
+        async with (
+            connect(None, trusting) as client,
+            FaultProxy(upstream, upstream_ssl=trusting, serving_ssl=serving) as proxy,
+        ):
+            url = proxy.url
+            asking = asyncio.create_task(status_of(client, "GET", url + WATCH))
+            await proxy.wait_until(lambda: [each.status for each in proxy.requests] == [200])
+            asking.cancel()
+        assert left_open(url, upstream) == []
+
+
+@contextlib.contextmanager
+def deaf_server(serving: ssl.SSLContext) -> Iterator[str]:
+    """Begins to answer, and then neither speaks nor listens."""
+    done = threading.Event()
+    listening = socket.create_server(("127.0.0.1", 0))
+
+    def serve() -> None:
+        raw, _ = listening.accept()
+        with serving.wrap_socket(raw, server_side=True) as connection:
+            connection.recv(65536)
+            connection.sendall(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n")
+            done.wait()
+
+    thread = threading.Thread(target=serve)
+    thread.start()
+    try:
+        yield f"https://127.0.0.1:{listening.getsockname()[1]}"
+    finally:
+        done.set()
+        thread.join()
+        listening.close()
+
+
+def left_open(proxy: str, upstream: str) -> list[socket.socket]:
+    """What the proxy accepted, and what it opened."""
+    sockets = (each for each in gc.get_objects() if isinstance(each, socket.socket))
+    return [
+        each
+        for each in sockets
+        if each.fileno() != -1
+        and each.family == socket.AF_INET
+        and (
+            _port(each.getsockname) == _port_in(proxy)
+            or _port(each.getpeername) == _port_in(upstream)
+        )
+    ]
+
+
+def _port(end: Callable[[], tuple[str, int]]) -> int:
+    try:
+        return end()[1]
+    except OSError:  # it is not connected
+        return 0
+
+
+def _port_in(url: str) -> int:
+    return int(url.rpartition(":")[2])
