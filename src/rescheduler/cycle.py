@@ -10,7 +10,7 @@ import structlog
 
 from rescheduler import plan
 from rescheduler.clock import Clock
-from rescheduler.config import Configuration
+from rescheduler.config import Configuration, Forced
 from rescheduler.kube import KubeApi
 from rescheduler.leading import Term
 from rescheduler.migrate import Figures, Intent, Outcome, cordoning, migrating, strays
@@ -191,7 +191,8 @@ def checking(observer: Observes, configuration: Configuration) -> Callable[[Inte
             way=Way.RESTART if intent.may_interrupt else Way.SURGE,
             asked=intent.asked,
         )
-        return plan.why_not_there(observer.snapshot(), configuration, move, memory)
+        in_force = replace(configuration, forced=Forced() if intent.forced else None)
+        return plan.why_not_there(observer.snapshot(), in_force, move, memory)
 
     return why_not
 

@@ -13,7 +13,7 @@ from typing import Final
 from rescheduler import acting, plan
 from rescheduler.acting import AnotherLeads, Connect
 from rescheduler.clock import Clock
-from rescheduler.config import Configuration, Scope
+from rescheduler.config import Configuration, Forced, Scope
 from rescheduler.config.suggestions import nearest
 from rescheduler.cycle import GRACE_SECONDS, checking, to_an_end
 from rescheduler.errors import ReschedulerError
@@ -45,6 +45,10 @@ class UnknownNode(ReschedulerError):
     """There is none of this name, or it is not ours to empty."""
 
 
+class UnknownNamespace(ReschedulerError):
+    """What is to be skipped is not there: nothing would be skipped."""
+
+
 @dataclass(slots=True)
 class Progress:
     """Readable at any time, also when it was cut short."""
@@ -63,6 +67,7 @@ class Progress:
 
 class Drain:
     def __init__(self, clock: Clock, configuration: Configuration, node: str, say: Say) -> None:
+        """Its `forced` says what is skipped of all that kubectl drain would take."""
         self.progress = Progress()
         self._clock = clock
         self._node = node
@@ -77,6 +82,7 @@ class Drain:
             configuration,
             enabled_strategies=(STRATEGY,),
             max_reschedule_pods=0,
+            forced=configuration.forced or Forced(),
             node_maintenance=replace(configuration.node_maintenance, cordoned_nodes=False),
         )
 
@@ -86,6 +92,7 @@ class Drain:
         """What it would begin with; changes nothing."""
         async with connect() as kube, self._observing(kube) as observer:
             await observer.settled()
+            self._insist_on_namespaces(observer.snapshot())
             decided = await self._plan(observer.snapshot())
             self.progress.planned = len(decided.moves)
             self._note_who_stays(observer.snapshot(), decided)
@@ -109,6 +116,7 @@ class Drain:
         async with self._observing(kube) as observer:
             await observer.settled()
             self._insist_on_node(observer.snapshot())
+            self._insist_on_namespaces(observer.snapshot())
             async with migrating(
                 kube,
                 self._clock,
@@ -159,6 +167,15 @@ class Drain:
                 "its pods are left alone"
             )
         return node
+
+    def _insist_on_namespaces(self, snapshot: Snapshot) -> None:
+        forced = self._configuration.forced
+        known = [name for _, name in snapshot.objects.get("namespaces", {})]
+        for name in forced.skip_namespaces if forced else ():
+            if name not in known:
+                near = nearest(name, known)
+                meant = f'; did you mean "{near}"?' if near else ""
+                raise UnknownNamespace(f'--skip-namespace: namespaces "{name}" not found{meant}')
 
     async def _cordon(self, kube: KubeApi) -> None:
         changed = await cordoning.apply(kube, self._node, cordoning.to_drain)

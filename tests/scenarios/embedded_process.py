@@ -13,6 +13,7 @@ import json
 import signal
 import sys
 from collections.abc import Awaitable, Callable, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -135,8 +136,10 @@ class EmbeddedProcess(Running):
         )
 
     async def _drain(self, given: dict[str, Any], connect: Connect, clock: Clock) -> int:
+        skipped = {key: given[key] for key in given if key.startswith("skip_")}
+        skipped["skip_namespaces"] = tuple(skipped["skip_namespaces"] or ())
         return await draining.empty(
-            _configuration(given),
+            replace(_configuration(given), forced=config.Forced(**skipped)),
             connect,
             clock,
             given["node"],

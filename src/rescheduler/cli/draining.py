@@ -1,6 +1,7 @@
 """`rescheduler drain`: empties a node while its services go on, and shows how far that is."""
 
 import asyncio
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final
 
@@ -30,34 +31,68 @@ EXAMPLES: Final = """Examples:
 
   rescheduler drain worker-1 --dry-run
 
+  # Leave running Jobs and one namespace where they are
+
+  rescheduler drain worker-1 --skip-jobs --skip-namespace batch
+
   # Give up after ten minutes; what is under way then goes on when asked again
 
   rescheduler drain worker-1 --timeout 10m"""
 
 _FAILED, _INTERRUPTED = 1, 130
 
+SkipJobs = Annotated[bool, typer.Option("--skip-jobs", help="Leave pods whose work begins anew.")]
+SkipBarePods = Annotated[
+    bool, typer.Option("--skip-bare-pods", help="Leave pods that nobody controls.")
+]
+SkipLocalStorage = Annotated[
+    bool,
+    typer.Option(
+        "--skip-local-storage", help="Leave pods with emptyDir, hostPath or ephemeral volumes."
+    ),
+]
+SkipSystem = Annotated[
+    bool,
+    typer.Option("--skip-system", help="Leave kube-system, and priorities critical to the system."),
+]
+SkipNamespaces = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--skip-namespace",
+        metavar="NAME",
+        help="Leave pods of this namespace; may be given more than once.",
+    ),
+]
 Timeout = Annotated[
     str, typer.Option(metavar="DURATION", help="Such as 10m; 0 waits for as long as it takes.")
 ]
 
 
-def drain(
+def drain(  # noqa: PLR0913 - one for each flag
     node: Annotated[str, typer.Argument(metavar="NODE", help="Its name.")],
     *,
     config_file: Config = None,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Only print what would be moved; change nothing.")
     ] = False,
+    skip_jobs: SkipJobs = False,
+    skip_bare_pods: SkipBarePods = False,
+    skip_local_storage: SkipLocalStorage = False,
+    skip_system: SkipSystem = False,
+    skip_namespaces: SkipNamespaces = None,
     timeout: Timeout = "0",
     kubeconfig: Kubeconfig = "",
     context: Context = None,
 ) -> None:
     """Cordon a node and move its pods away, each Ready elsewhere before it goes.
 
-    What may move, and how, is as the configuration says. Pods of DaemonSets and
-    static pods end with the node, and stay. When a rescheduler leads in this
-    cluster, it makes the moves; else this command does. The node stays cordoned
-    until `kubectl uncordon NODE`.
+    It takes what `kubectl drain --ignore-daemonsets --delete-emptydir-data --force`
+    takes, also what the configuration keeps where it is: bare pods, Jobs (which
+    begin anew), local storage, StatefulSets, excluded namespaces, kube-system. Pods
+    of DaemonSets and static pods end with the node, and stay; so do pods that say
+    so themselves (the label rescheduling, safe-to-evict, do-not-disrupt), and what
+    is not in `scope`. When a rescheduler leads in this cluster, it makes the moves;
+    else this command does. The node stays cordoned until `kubectl uncordon NODE`.
 
     Exit status: 0 when nothing is left on the node that should go, 1 when
     something is, 2 for wrong usage, 130 when interrupted. Interrupted, or out of
@@ -68,7 +103,16 @@ def drain(
     logs.set_up(quiet=True)
     configuration = _configuration(config_file)
     connect = connecting(kubeconfig or configuration.client_connection.kubeconfig, context)
-    ending = empty(configuration, connect, SystemClock(), node, seconds=seconds, dry_run=dry_run)
+    forced = config.Forced(
+        skip_jobs=skip_jobs,
+        skip_bare_pods=skip_bare_pods,
+        skip_local_storage=skip_local_storage,
+        skip_system=skip_system,
+        skip_namespaces=tuple(skip_namespaces or ()),
+    )
+    clock = SystemClock()
+    in_force = replace(configuration, forced=forced)
+    ending = empty(in_force, connect, clock, node, seconds=seconds, dry_run=dry_run)
     raise typer.Exit(asyncio.run(ending))
 
 

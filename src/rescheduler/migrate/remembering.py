@@ -89,6 +89,7 @@ class Memory:
             steering_seconds=_since(self.steering_since, now),
             evicted=is_steered and (bool(standing.siblings) or standing.stage in _AFTER_EVICTION),
             siblings=frozenset(standing.siblings),
+            unready=standing.unready,
             fallback=standing.fallback,
             ending_seconds=_since(self.ending_since, now),
             replacement_seconds=_since(self.replacement_since, now),

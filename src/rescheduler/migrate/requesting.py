@@ -84,7 +84,7 @@ class Requests:
             move,
             self._configuration.migration,
             attempt=self._attempt(move.uid),
-            may_interrupt=permits(pods.interruptions, asked=move.asked),
+            may_interrupt=move.forced or permits(pods.interruptions, asked=move.asked),
             group=group,
             group_size=size if group else 0,
         )

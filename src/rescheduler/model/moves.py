@@ -27,6 +27,10 @@ class Move:
     way: Way = Way.SURGE
     asked: bool = False
     """A person or a maintenance asked for it: only the limits of what is in flight hold it."""
+    forced: bool = False
+    """By command, so that what the configuration keeps where it is moves, too."""
+    is_ready: bool = True
+    """Else it serves nobody, and nobody misses it while its successor starts."""
     group: str = ""
     """Of the pods that move together or not at all; empty: it moves alone."""
     wave: int = 0

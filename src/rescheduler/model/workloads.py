@@ -13,6 +13,11 @@ def recreates(deployment: Object) -> bool:
 
 def why_unsettled(replica_set: Object, deployment: Object | None) -> str:
     """Why pods of this ReplicaSet should be left alone now; empty when all is at rest."""
+    return why_changing(replica_set, deployment) or why_unready(replica_set)
+
+
+def why_changing(replica_set: Object, deployment: Object | None) -> str:
+    """The same, whether or not its pods are Ready."""
     if changed := why_changed(replica_set, deployment):
         return changed
     replicas = spec(replica_set).get("replicas", 1)
@@ -21,6 +26,12 @@ def why_unsettled(replica_set: Object, deployment: Object | None) -> str:
         return "its ReplicaSet has just been changed"
     if status.get("replicas", 0) != replicas:
         return f"its ReplicaSet has {status.get('replicas', 0)} of {replicas} pods"
+    return ""
+
+
+def why_unready(replica_set: Object) -> str:
+    replicas = spec(replica_set).get("replicas", 1)
+    status = replica_set.get("status") or {}
     if status.get("readyReplicas", 0) != replicas:
         return f"{status.get('readyReplicas', 0)} of {replicas} of its ReplicaSet's pods are Ready"
     return ""

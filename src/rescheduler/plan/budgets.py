@@ -18,6 +18,12 @@ from rescheduler.plan.gaps import why_unknown
 
 SOURCE: Final = "poddisruptionbudgets"
 
+# How a pod is, as far as budgets go by it. Plain numbers: asked of every pod.
+READY: Final = 0
+UNREADY: Final = 1
+PENDING: Final = 2
+"""No budget is asked about it."""
+
 _Pair = tuple[str, str]
 """Name and value of a label."""
 
@@ -49,14 +55,20 @@ class Budgets:
         self._indexed: dict[str, Mapping[_Pair | None, list[_Budget]]] = {}
         """By namespace, of those that were asked about."""
 
-    def why_held(self, namespace: str, labels: Mapping[str, str], way: Way) -> tuple[str, ...]:
+    def why_held(
+        self,
+        namespace: str,
+        labels: Mapping[str, str],
+        way: Way,
+        health: int = READY,
+    ) -> tuple[str, ...]:
         if self._unknown:
             return (f"its PodDisruptionBudgets are not known: {self._unknown}",)
         found = self._matching(namespace, labels)
         if len(found) > 1:
             names = ", ".join(each.name for each in found)
             return (f"no eviction passes more than one PodDisruptionBudget: {names}",)
-        if found and (problem := _problem(found[0].raw, way)):
+        if found and (problem := _problem(found[0].raw, way, health)):
             return (f"its PodDisruptionBudget {found[0].name}: {problem}",)
         return ()
 
@@ -106,8 +118,10 @@ def _index(budgets: Iterable[tuple[str, Object]]) -> Mapping[_Pair | None, list[
     return found
 
 
-def _problem(raw: Object, way: Way) -> str:
+def _problem(raw: Object, way: Way, health: int) -> str:
     status = raw.get("status") or {}
+    if health == PENDING or (health == UNREADY and _lets_unready_go(raw)):
+        return ""
     if status.get("observedGeneration", 0) < raw["metadata"].get("generation", 0):
         return "it is new or changed, and not counted yet"
     verdict = conditions.find(raw, "DisruptionAllowed")
@@ -119,7 +133,20 @@ def _problem(raw: Object, way: Way) -> str:
     if status.get("expectedPods", 0) <= 0:
         return "it counts no pods, and so allows no disruption ever"
     if healthy < wanted:
-        return f"{healthy} of {wanted} healthy, a move needs {wanted}"
+        act = f" (or {_ALWAYS})" if health == UNREADY else ""
+        return f"{healthy} of {wanted} healthy, a move needs {wanted}{act}"
     if way is Way.RESTART:
         return f"{healthy} of {wanted} healthy, an interruption needs {wanted + 1}"
     return ""
+
+
+_POLICY: Final = "unhealthyPodEvictionPolicy"
+_ALWAYS: Final = f"{_POLICY}: AlwaysAllow"
+
+
+def _lets_unready_go(raw: Object) -> bool:
+    """As the API server asks it when such a pod is to be evicted."""
+    status = raw.get("status") or {}
+    if spec(raw).get(_POLICY) == "AlwaysAllow":
+        return True
+    return bool(status.get("currentHealthy", 0) >= status.get("desiredHealthy", 0) > 0)

@@ -48,7 +48,10 @@ def _reasons(
     placement = Placement(snapshot, memory, only=target)
     movable = Movable(snapshot, configuration, placement)
     yield from movable.why_it_stays(row, asked=move.asked, begun=True)
-    if move.way is Way.SURGE and (why := movable.why_interrupted(row)):
+    is_ready = movable.is_ready(row)
+    # What is not Ready was planned to go first, whatever was chosen when it was asked for.
+    way = move.way if is_ready else movable.way(row)
+    if way is Way.SURGE and (why := movable.why_interrupted(row)):
         yield f"it would have to be interrupted by now: {why}"
     source = snapshot.nodes[snapshot.node_numbers[move.source]]
     if move.strategy == _MAINTENANCE and not (is_in_maintenance(source) or source.unschedulable):
@@ -57,7 +60,7 @@ def _reasons(
         labels = snapshot.nodes[snapshot.node_numbers[node]].labels
         if not configuration.scope.node_selector.matches(labels):
             yield f"its {end} {node} is not in scope.nodeSelector"
-    for why in placement.why_not(row, target, move.way):
+    for why in placement.why_not(row, target, way):
         yield f"{move.target} does not take it: {why}"
 
 

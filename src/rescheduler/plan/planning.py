@@ -109,6 +109,8 @@ def _moves(desk: Desk) -> Iterable[Move]:
             reason=planned.reason,
             way=planned.way,
             asked=planned.asked,
+            forced=desk.configuration.forced is not None,
+            is_ready=desk.movable.is_ready(planned.row),
             group=planned.group,
             wave=wave,
         )

@@ -18,6 +18,7 @@ from rescheduler.config import (
 )
 from rescheduler.model import names, selectors
 from rescheduler.model.columns import Flag
+from rescheduler.model.moves import Way
 from rescheduler.plan.movable import Movable
 from tests.unit.plan.movable_scenes import (
     NOW,
@@ -25,6 +26,7 @@ from tests.unit.plan.movable_scenes import (
     movable,
     owned_by,
     pod,
+    replica_set,
     row,
     snapshot,
     why,
@@ -61,10 +63,6 @@ STAYS = [
     (_annotated(names.DO_NOT_DISRUPT, "true"), f"its annotation {names.DO_NOT_DISRUPT} keeps it"),
     (_labelled(names.MIGRATION_STATUS, "in-progress"), "it is being moved already"),
     (pod(metadata={"deletionTimestamp": "2026-03-01T12:00:00Z"}), "it is terminating"),
-    (pod(status={"phase": "Pending"}), "it is not Running and Ready"),
-    (pod(status={"phase": "Unknown"}), "it is not Running and Ready"),
-    (pod(status={"conditions": [{"type": "Ready", "status": "False"}]}), "not Running and Ready"),
-    (pod(status={"conditions": []}), "it is not Running and Ready"),
     (pod(nodeName="gone"), "its node is not there"),
     (pod(nodeName="", status={"phase": "Pending"}), "it is not Running and Ready"),
     (pod(owner=owned_by("Job")), "it belongs to a Job, and pods.jobs is Never"),
@@ -130,6 +128,28 @@ def test_every_reason_is_told() -> None:
         "it is a static pod",
         f"its annotation {names.SAFE_TO_EVICT} keeps it out",
     )
+
+
+NOT_READY = [
+    pod(status={"phase": "Pending"}),
+    pod(status={"phase": "Unknown"}),
+    pod(status={"conditions": [{"type": "Ready", "status": "False"}]}),
+    pod(status={"conditions": []}),
+]
+
+
+@pytest.mark.parametrize("found", NOT_READY)
+def test_who_is_not_ready_goes_when_somebody_asks(found: Object) -> None:
+    """Nobody misses it, so no setting about interruptions holds it, nor does its workload."""
+    assert why(found) == ("it is not Running and Ready",)
+    never = _pods(interruptions=NEVER)
+    cluster = snapshot(found, replicasets=[replica_set(ready=0)])
+    assert why(cluster, never, asked=True) == ()
+    assert movable(cluster).way(row(cluster)) is Way.RESTART
+    assert not movable(cluster).is_ready(row(cluster))
+    bare = snapshot({**found, "metadata": {**found["metadata"], "ownerReferences": []}})
+    assert movable(bare).way(row(bare)) is Way.SURGE
+    assert why(bare, never, asked=True) == ()
 
 
 def test_a_reason_is_told_once() -> None:

@@ -42,7 +42,6 @@ DEPLOYED = replica_set(ownerReferences=[owned_by("Deployment")])
         ([], [], "its ReplicaSet was not found"),
         ([replica_set(uid="other")], [], "its ReplicaSet was not found"),
         ([replica_set(namespace="other")], [], "its ReplicaSet was not found"),
-        ([replica_set(ready=0)], [], "0 of 1 of its ReplicaSet's pods are Ready"),
         ([replica_set(replicas=0)], [], "its ReplicaSet is scaled to 0"),
         ([DEPLOYED], [deployment(paused=True)], "its Deployment is paused"),
         ([DEPLOYED], [deployment(replicas=2)], "its Deployment is being rolled out or scaled"),
@@ -55,7 +54,6 @@ DEPLOYED = replica_set(ownerReferences=[owned_by("Deployment")])
         "not-found",
         "a-namesake",
         "in-another-namespace",
-        "unready",
         "scaled-to-0",
         "paused",
         "scaling",
@@ -71,6 +69,12 @@ def test_it_stays_for_its_replica_set(
     cluster = snapshot(pod(), replicasets=replica_sets, deployments=deployments)
     assert why(cluster) == ((reason,) if reason else ())
     assert why(cluster, asked=True) == ((reason,) if reason else ())
+
+
+def test_a_sibling_that_is_not_ready_holds_it_until_somebody_asks() -> None:
+    cluster = snapshot(pod(), replicasets=[replica_set(ready=0)])
+    assert why(cluster) == ("0 of 1 of its ReplicaSet's pods are Ready",)
+    assert why(cluster, asked=True) == ()
 
 
 # ------------------------------------------------------------------ StatefulSets
@@ -239,8 +243,10 @@ def test_owner_and_namespace_may_opt_out(kind: str, value: str, place: str) -> N
     objects[f"{kind.lower()}s"] = [{**marked[0], "metadata": metadata}]
     owner = owned_by(kind) if kind in ("StatefulSet", "Job") else None
     cluster = snapshot(pod(owner=owner) if owner else pod(), **objects)
-    expected = () if value == "enabled" else (f"the {place} {OFF} of its {kind} keeps it out",)
-    assert why(cluster, ANYTHING, asked=True) == expected
+    out = f"the {place} {OFF} of its {kind} keeps it out"
+    assert why(cluster, ANYTHING) == (() if value == "enabled" else (out,))
+    told = () if value == "enabled" else (f"{out}: take it off",)
+    assert why(cluster, ANYTHING, asked=True) == told
 
 
 def test_do_not_disrupt_counts_on_the_workload_too() -> None:

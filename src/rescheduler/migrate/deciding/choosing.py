@@ -11,7 +11,7 @@ from rescheduler.migrate.deciding import copies, replicas, selecting, verdicts
 from rescheduler.migrate.deciding.facts import Intent, View
 from rescheduler.migrate.deciding.stages import Method
 from rescheduler.migrate.deciding.steps import End
-from rescheduler.model import names, workloads
+from rescheduler.model import conditions, names, workloads
 from rescheduler.model.claims import is_shared
 from rescheduler.model.objects import (
     Object,
@@ -48,6 +48,13 @@ _SHARED_VOLUMES: Final = frozenset(
 """Named are those that do not hinder: a kind that we do not know may be a disk."""
 
 
+def is_missed(intent: Intent, original: Object) -> bool:
+    """Whether anybody notices when it ends before its successor begins. Who is not Ready serves
+    nobody; but unless somebody wants it away, it is left to become Ready.
+    """
+    return conditions.holds(original, "Ready") or not intent.asked
+
+
 def choose(intent: Intent, view: View) -> Method | End:
     original = view.original
     if original is None:
@@ -69,7 +76,8 @@ def _by_owner(intent: Intent, view: View, original: Object, wanted: Method | Non
         case "ReplicaSet":
             return _for_replica(intent, view, original, wanted)
         case "StatefulSet" | "Job":
-            return _by_eviction(intent, f"it is one of a {intent.owner.kind}", wanted)
+            hinders = f"it is one of a {intent.owner.kind}"
+            return _by_eviction(intent, original, hinders, wanted)
         case "DaemonSet":
             return verdicts.never("it belongs to a DaemonSet")
         case "Node":
@@ -104,7 +112,8 @@ def _for_bare(intent: Intent, view: View, original: Object, wanted: Method | Non
     if exclusive := _why_volumes_are_exclusive(view, original):
         return verdicts.never(exclusive)
     if hinders := _why_its_work_would_begin_anew(original):
-        return Method.COPY if intent.may_interrupt else verdicts.never(hinders)
+        may_begin_anew = intent.may_interrupt or intent.asked
+        return Method.COPY if may_begin_anew else verdicts.never(hinders)
     return Method.COPY
 
 
@@ -126,13 +135,17 @@ def _for_replica(
         return verdicts.never("only pods that nobody controls are copied")
     if view.replica_set is None:
         return verdicts.not_now("its ReplicaSet is gone")
-    if hinders := why_no_surge(intent, view, original, view.replica_set):
-        return _by_eviction(intent, hinders, wanted)
+    hinders = "" if is_missed(intent, original) else "it is not Ready"
+    if hinders := hinders or why_no_surge(intent, view, original, view.replica_set):
+        return _by_eviction(intent, original, hinders, wanted)
     return Method.SURGE
 
 
-def _by_eviction(intent: Intent, hinders: str, wanted: Method | None) -> Method | End:
-    if wanted is Method.STEER or (wanted is None and intent.may_interrupt):
+def _by_eviction(
+    intent: Intent, original: Object, hinders: str, wanted: Method | None
+) -> Method | End:
+    may_end_first = intent.may_interrupt or not is_missed(intent, original)
+    if wanted is Method.STEER or (wanted is None and may_end_first):
         return Method.STEER
     if wanted is None:
         return verdicts.never(f"its move would interrupt it: {hinders}")

@@ -1,7 +1,7 @@
 """The next step of a migration, whichever way the pod is moved. Pure."""
 
 from dataclasses import replace
-from typing import Final
+from typing import Any, Final
 
 from rescheduler.migrate.deciding import choosing, groups, standalone, steering, surge
 from rescheduler.migrate.deciding.facts import Intent, Progress, View
@@ -24,8 +24,13 @@ def decide(intent: Intent, view: View, progress: Progress) -> Step:
     chosen = choosing.choose(intent, view)
     if isinstance(chosen, End):
         return chosen
+    note: dict[str, Any] = {"method": chosen}
+    original = view.original
+    if chosen is Method.STEER and original and not choosing.is_missed(intent, original):
+        note["unready"] = True
+        progress = replace(progress, unready=True)
     step = _by(chosen, intent, view, progress)
-    return replace(step, note={"method": chosen, **step.note})
+    return replace(step, note={**note, **step.note})
 
 
 def _by(method: Method, intent: Intent, view: View, progress: Progress) -> Step:

@@ -41,6 +41,7 @@ class Intent:
     owner: Owner | None = None
     """None: nobody controls it. As recorded once the migration has begun, else as of now."""
     asked: bool = False
+    forced: bool = False
     attempt: int = 1
     method: Method | None = None
     """None: whichever is right."""
@@ -144,6 +145,8 @@ class Progress:
     """The eviction was recorded as begun; that the original ends may be our doing."""
     siblings: frozenset[str] = frozenset()
     """UIDs of the pods of the workload before the eviction."""
+    unready: bool = False
+    """The original was not Ready when it was evicted: its successor need not be, either."""
     fallback: str = ""
     """Why the eviction goes unsteered, if it does."""
     ending_seconds: float = 0.0

@@ -4,7 +4,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
-from rescheduler.migrate.deciding import records, resting, selecting, serving, temporary_budgets
+from rescheduler.migrate.deciding import (
+    choosing,
+    records,
+    resting,
+    selecting,
+    serving,
+    temporary_budgets,
+)
 from rescheduler.migrate.deciding.facts import Intent, Owner, Progress, View
 from rescheduler.migrate.deciding.outcomes import Reason
 from rescheduler.migrate.deciding.stages import Phase, Stage
@@ -41,18 +48,35 @@ def _all(
         yield Objection(f"its {owner.kind} is gone", Reason.NOT_NOW, Reason.WORKLOAD_GONE)
         return
     yield from _of_the_pod(intent, view, original)
-    if changed := resting.why_changed(view):
-        yield Objection(changed, Reason.NOT_NOW, Reason.WORKLOAD_CHANGED)
-    if not mates_have_left(intent, view) and (unready := resting.why_unready(view)):
-        yield Objection(unready, Reason.NOT_NOW, Reason.SIBLING_NOT_READY)
+    if progress.unready:
+        yield from _if_it_is_missed(intent, view, original)
+    else:
+        yield from _of_the_workload(intent, view, progress)
     if lost := serving.why_target_is_lost(intent, view):
         yield Objection(lost, Reason.TARGET_LOST, Reason.TARGET_LOST)
     if progress.not_there:
         # The planner knows of much beside the target: budgets, quotas, what the pod itself says.
         yield Objection(progress.not_there, Reason.NOT_NOW, Reason.NOT_NOW)
-    if other := _who_is_first(intent, owner, view):
+    if not progress.unready and (other := _who_is_first(intent, owner, view)):
         message = f"{other} moves another pod of its workload"
         yield Objection(message, Reason.NOT_NOW, Reason.NOT_NOW)
+
+
+def _if_it_is_missed(intent: Intent, view: View, original: Object) -> Iterator[Objection]:
+    """Whatever its workload is about, it serves nobody: as long as that is so."""
+    if choosing.is_missed(intent, original):
+        message = "it is Ready by now, and would be missed"
+        yield Objection(message, Reason.NOT_NOW, Reason.NOT_NOW)
+    if ending := resting.why_ending(view):
+        yield Objection(ending, Reason.NOT_NOW, Reason.WORKLOAD_CHANGED)
+
+
+def _of_the_workload(intent: Intent, view: View, progress: Progress) -> Iterator[Objection]:
+    if changed := resting.why_changed(view):
+        yield Objection(changed, Reason.NOT_NOW, Reason.WORKLOAD_CHANGED)
+    stuck = resting.stuck(intent, view, progress.now)
+    if not mates_have_left(intent, view) and (unready := resting.why_unready(view, stuck)):
+        yield Objection(unready, Reason.NOT_NOW, Reason.SIBLING_NOT_READY)
 
 
 def _of_the_pod(intent: Intent, view: View, original: Object) -> Iterator[Objection]:

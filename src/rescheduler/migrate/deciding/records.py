@@ -90,6 +90,8 @@ def build(
     group: str = "",
     group_size: int = 0,
 ) -> dict[str, Any]:
+    # One that is not Ready may be by the time that its turn comes: then it is chosen anew.
+    is_interrupted = move.way is Way.RESTART and move.is_ready
     spec: dict[str, Any] = {
         "pod": {"name": move.pod, "uid": move.uid},
         "source": move.source,
@@ -97,11 +99,12 @@ def build(
         "strategy": move.strategy,
         "reason": _cut(move.reason),
         "asked": move.asked,
+        **({"forced": True} if move.forced else {}),
         "attempt": attempt,
-        "mayInterrupt": may_interrupt or move.way is Way.RESTART,
+        "mayInterrupt": may_interrupt or is_interrupted,
         "settings": {k: v for k, v in document_of(settings).items() if k in _SETTINGS},
     }
-    if move.way is Way.RESTART:
+    if is_interrupted:
         spec["method"] = Method.STEER.value
     marks = {names.POD_UID: move.uid}
     if group:
@@ -171,6 +174,7 @@ def intent_of(record: Object, settings: Migration, owner: Owner | None = None) -
         settings=_settings(spec.get("settings"), settings),
         owner=owner,
         asked=is_asked(record),
+        forced=bool(spec.get("forced")),
         attempt=attempt,
         method=Method(spec["method"]) if spec.get("method") else None,
         may_interrupt=bool(spec.get("mayInterrupt")),
@@ -220,6 +224,7 @@ class Standing:
     budget: str = ""
     """The name of the temporary PodDisruptionBudget."""
     siblings: tuple[str, ...] = ()
+    unready: bool = False
     fallback: str = ""
     holder: str = ""
     fence: int = 0
@@ -262,6 +267,7 @@ def standing_of(record: Object) -> Standing:
         new_node=new.get("node") or "",
         budget=status.get("budget") or "",
         siblings=tuple(status.get("siblings") or ()),
+        unready=bool(status.get("unready")),
         fallback=status.get("fallback") or "",
         holder=status.get("holder") or "",
         fence=status.get("fence") or 0,
@@ -301,6 +307,7 @@ def status_of(record: Object, standing: Standing, now: datetime) -> dict[str, An
         else None,
         "budget": standing.budget or None,
         "siblings": list(standing.siblings) or None,
+        "unready": standing.unready or None,
         "fallback": standing.fallback or None,
         "holder": standing.holder or None,
         "fence": standing.fence,

@@ -20,18 +20,20 @@ def next_step(intent: Intent, view: View, progress: Progress) -> Step:
     limits = intent.settings
     if original is not None and not _is_overdue(original, progress, limits.ready_timeout_seconds):
         return _wait("the original is terminating", Stage.WAIT_GONE, intent, view, progress)
-    if found is not None and (_serves(found) or histories.is_on(found, intent)):
+    if found is not None and (_suffices(found, progress) or histories.is_on(found, intent)):
         return _welcome(intent, view, progress, found)
+    late = Reason.TIMED_OUT if progress.unready else Reason.REPLACEMENT_NOT_READY
     if original is not None:
         # A finalizer or a dead node holds it: a StatefulSet makes no successor before it is gone.
-        return _end(intent, view, Reason.REPLACEMENT_NOT_READY, "the original does not end")
-    if found is None and (why := resting.why_no_successor(intent, view)):
+        return _end(intent, view, late, "the original does not end")
+    was_ready = not progress.unready
+    if found is None and (why := resting.why_no_successor(intent, view, was_ready=was_ready)):
         reason = Reason.WORKLOAD_CHANGED if view.workload else Reason.WORKLOAD_GONE
         return _end(intent, view, reason, f"the pod was evicted; {why}")
     waiting = _why_not_there(found)
     if progress.replacement_seconds <= limits.ready_timeout_seconds:
         return _wait(waiting, Stage.WAIT_REPLACEMENT, intent, view, progress)
-    return _end(intent, view, Reason.REPLACEMENT_NOT_READY, f"the pod was evicted, and {waiting}")
+    return _end(intent, view, late, f"the pod was evicted, and {waiting}")
 
 
 def has_begun(view: View, progress: Progress) -> bool:
@@ -88,6 +90,11 @@ def _takes_its_place(pod: Object, intent: Intent, view: View) -> bool:
 
 def _serves(pod: Object) -> bool:
     return conditions.holds(pod, "Ready") or _phase(pod) == "Succeeded"
+
+
+def _suffices(pod: Object, progress: Progress) -> bool:
+    """Whether it is as far as the original was."""
+    return _serves(pod) or (progress.unready and bool(_node(pod)))
 
 
 def _why_not_there(found: Object | None) -> str:

@@ -60,7 +60,8 @@ def why_not_at_rest(intent: Intent, view: View, replica_set: Object) -> str:
 def why_another_would_go(intent: Intent, view: View, replica_set: Object) -> str:
     """Why the ReplicaSet, once it has one too many, might remove a pod that nobody stands in for.
 
-    Readiness ranks before deletion cost: with one replica unready, it would remove that one.
+    Readiness ranks before deletion cost: with one replica unready, it would remove that one. Where
+    somebody wants the original away that is no reason to wait: it goes first (`is_any_unready`).
     """
     found, number = counted(view, replica_set), wanted(replica_set)
     leaving = [pod for pod in found if marks.is_first(pod) and _uid(pod) != intent.uid]
@@ -68,13 +69,17 @@ def why_another_would_go(intent: Intent, view: View, replica_set: Object) -> str
     if not number <= len(found) <= number + len(leaving):
         return f"its ReplicaSet has {len(found)} of {number} pods"
     for pod in found:
-        if not conditions.holds(pod, "Ready"):
+        if not intent.asked and not conditions.holds(pod, "Ready"):
             return f"its sibling {_name(pod)} is not Ready"
     for pod in leaving:
         copy = _copy_of(view, pod)
         if copy is None or not is_active(copy) or not conditions.holds(copy, "Ready"):
             return f"the copy of its sibling {_name(pod)} is not Ready"
     return why_a_sibling_goes_first(intent, view, replica_set)
+
+
+def is_any_unready(view: View, replica_set: Object) -> bool:
+    return not all(conditions.holds(pod, "Ready") for pod in counted(view, replica_set))
 
 
 def why_a_sibling_goes_first(intent: Intent, view: View, replica_set: Object) -> str:

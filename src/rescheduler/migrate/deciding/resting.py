@@ -2,7 +2,8 @@
 successor. Pure.
 """
 
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
+from datetime import datetime, timedelta
 from typing import Any, Final
 
 from rescheduler.migrate.deciding.facts import Intent, View
@@ -24,15 +25,48 @@ def why_changed(view: View) -> str:
     return _why_job_ended(view.job) if view.job else ""
 
 
-def why_unready(view: View) -> str:
+def why_ending(view: View) -> str:
+    """Why it will not need the pod any more."""
+    workload = view.workload
+    if workload is None or is_terminating(workload):
+        return "its workload is being deleted"
+    if view.job is None and spec(workload).get("replicas", 1) == 0:
+        return "its workload is scaled to 0"
+    return _why_job_ended(view.job) if view.job else ""
+
+
+def stuck(intent: Intent, view: View, now: datetime) -> frozenset[str]:
+    """UIDs of pods that have not been Ready for as long as we would wait for it. They must not keep
+    the others on a node that is to be emptied: a ReplicaSet makes those anew whatever they are.
+    """
+    if not intent.asked or view.replica_set is None:
+        return frozenset()
+    limit = now - timedelta(seconds=intent.settings.ready_timeout_seconds)
+    return frozenset(
+        pod["metadata"]["uid"]
+        for pod in view.pods
+        if not conditions.holds(pod, "Ready") and _unready_since(pod) < limit
+    )
+
+
+def _unready_since(pod: Object) -> datetime:
+    ready = conditions.find(pod, "Ready") or {}
+    since = ready.get("lastTransitionTime") or pod["metadata"]["creationTimestamp"]
+    return datetime.fromisoformat(since)
+
+
+def why_unready(view: View, stuck: Container[str] = ()) -> str:
     """An eviction on top of a pod that is missing already would be one too many; and a StatefulSet
-    makes no pod anew before all those of lower ordinals are Ready.
+    makes no pod anew before all those of lower ordinals are Ready. Those that are `stuck` will not
+    come back, whatever is waited for.
     """
     workload = view.replica_set or view.stateful_set
     if workload is None:
         return ""
-    if view.replica_set and (said := workloads.why_unsettled(view.replica_set, view.deployment)):
-        return said
+    if view.replica_set:
+        why = workloads.why_changing if stuck else workloads.why_unsettled
+        if said := why(view.replica_set, view.deployment):
+            return said
     if view.stateful_set and (said := workloads.why_stateful_set_unsettled(view.stateful_set)):
         return said
     # The status of a workload lags behind its pods.
@@ -40,15 +74,17 @@ def why_unready(view: View) -> str:
     active = [pod for pod in view.pods if is_active(pod)]
     if len(active) != wanted:
         return f"its workload has {len(active)} of {wanted} pods"
-    unready = [p["metadata"]["name"] for p in active if not conditions.holds(p, "Ready")]
+    waited_for = [pod for pod in active if pod["metadata"]["uid"] not in stuck]
+    unready = [p["metadata"]["name"] for p in waited_for if not conditions.holds(p, "Ready")]
     return f"{min(unready)} is not Ready" if unready else ""
 
 
-def why_no_successor(intent: Intent, view: View) -> str:
+def why_no_successor(intent: Intent, view: View, *, was_ready: bool = True) -> str:
     """Why the workload will not make the evicted pod anew; empty: it should."""
     if view.workload is None:
         return "its workload is gone"
-    if changed := why_changed(view):
+    # One that was not Ready may have been evicted in the middle of a rollout.
+    if changed := why_changed(view) if was_ready else why_ending(view):
         return changed
     active = sum(is_active(pod) for pod in view.pods)
     if view.replica_set:

@@ -22,15 +22,17 @@ _HOPELESS = frozenset(
 )
 
 
-def why_hopeless(intent: Intent, view: View, original: Object, copy: Object) -> GiveUp | None:
-    """What no waiting can mend."""
+def why_hopeless(
+    intent: Intent, view: View, original: Object, copy: Object, *, is_enough: bool = False
+) -> GiveUp | None:
+    """What no waiting can mend. `is_enough`: its containers need not run."""
     if is_terminating(copy):
         return verdicts.give_up(Reason.COPY_LOST, "someone deleted the copy")
     if lost := why_target_is_lost(intent, view):
         return verdicts.give_up(Reason.TARGET_LOST, lost)
     if changed := _why_elsewhere(intent, copy):
         return verdicts.give_up(Reason.COPY_CHANGED, changed)
-    if failure := _why_failed(copy):
+    if failure := _why_ended(copy) or ("" if is_enough else _why_failing(copy)):
         return verdicts.give_up(Reason.COPY_FAILED, failure)
     return _why_budgets_forbid(view, original, copy)
 
@@ -52,10 +54,26 @@ def _why_elsewhere(intent: Intent, copy: Object) -> str:
     return f"the copy landed on {node}" if node != intent.target else ""
 
 
-def _why_failed(copy: Object) -> str:
+def is_as_far(copy: Object, original: Object) -> bool:
+    """Of two that need not be Ready."""
+    return _how_far(copy) >= _how_far(original)
+
+
+def _how_far(pod: Object) -> int:
+    is_running = (pod.get("status") or {}).get("phase") == "Running"
+    steps = (bool(pod["spec"].get("nodeName")), is_running, conditions.holds(pod, "Ready"))
+    return sum(steps)
+
+
+def _why_ended(copy: Object) -> str:
     status = copy.get("status") or {}
     if status.get("phase") in ("Failed", "Succeeded"):
         return f"the copy ended: {status.get('reason') or status['phase']}"
+    return ""
+
+
+def _why_failing(copy: Object) -> str:
+    status = copy.get("status") or {}
     for kind in ("initContainerStatuses", "containerStatuses"):
         for container in status.get(kind) or ():
             reason = ((container.get("state") or {}).get("waiting") or {}).get("reason")

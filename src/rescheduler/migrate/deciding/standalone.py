@@ -90,7 +90,7 @@ def _why_not_now(intent: Intent, view: View, original: Object, progress: Progres
         return "the pod is terminating"
     if owners(original):
         return "somebody owns the pod by now"
-    if not conditions.holds(original, "Ready"):
+    if choosing.is_missed(intent, original) and not conditions.holds(original, "Ready"):
         return "the pod is not Ready"
     return progress.not_there or serving.why_target_is_lost(intent, view)
 
@@ -115,9 +115,11 @@ def _prepare(
 ) -> Step:
     if owners(original):
         return verdicts.give_up(Reason.WORKLOAD_CHANGED, "somebody owns the pod by now")
-    if hopeless := serving.why_hopeless(intent, view, original, copy):
+    # Nobody misses one that is not Ready, so its copy need not be, either.
+    is_enough = not choosing.is_missed(intent, original) and serving.is_as_far(copy, original)
+    if hopeless := serving.why_hopeless(intent, view, original, copy, is_enough=is_enough):
         return hopeless
-    if waiting := serving.wait(intent, view, original, copy, progress):
+    if not is_enough and (waiting := serving.wait(intent, view, original, copy, progress)):
         return waiting
     if progress.preparing_seconds > patience.time_to_hand_over(intent, view):
         return verdicts.give_up(Reason.TIMED_OUT, "the API server did not let us evict the pod")

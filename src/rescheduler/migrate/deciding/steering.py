@@ -110,6 +110,8 @@ def _protect(intent: Intent, view: View, progress: Progress) -> Step | None:
     record = replacing.own_record(intent, view)
     if (record and is_steering(record)) or progress.fallback or progress.siblings:
         return None  # that was before
+    if progress.unready:
+        return None  # its workload has as many as before without it
     ours = temporary_budgets.find(intent, view)
     if ours is None:
         body = temporary_budgets.build(intent, view)

@@ -59,11 +59,19 @@ def _decide(intent: Intent, view: View, progress: Progress) -> Step:
     # adopted copy is a replica like any other.
     if copy and replica_set and not copies.missing_labels(replica_set, copy):
         return _finish(intent, view, copy, replica_set, progress)
-    if progress.giving_up:
+    if progress.giving_up and not _is_needed(intent, view, copy):
         return take_back(intent, view, progress.giving_up, progress)
     if copy is None:
         return _begin(intent, view, progress)
     return _prepare(intent, view, copy, progress)
+
+
+def _is_needed(intent: Intent, view: View, copy: Object | None) -> bool:
+    """We have evicted the original on account of the copy: there is no way back from that."""
+    if copy is None or groups.own_stage(intent, view) is not Stage.HAND_OVER:
+        return False
+    is_gone = view.original is None or is_terminating(view.original)
+    return is_gone and view.replica_set is not None and _serves_for(view, view.replica_set, copy)
 
 
 # ---------------------------------------------------------------------- before there is a copy
@@ -172,6 +180,17 @@ def _when_serving(
         return waiting_for_group
     if not progress.budget_allows:
         return serving.ask_budget(intent, original, progress, stage)
+    return _hand_over(intent, view, original, copy, replica_set)
+
+
+def _hand_over(
+    intent: Intent, view: View, original: Object, copy: Object, replica_set: Object
+) -> Step:
+    if replicas.is_any_unready(view, replica_set):
+        # The ReplicaSet would remove that one instead. Once the original is gone it makes one more,
+        # and has one too many when the copy is adopted: then it removes one that is not Ready.
+        grace = patience.grace(original, intent.settings)
+        return Evict("evicts the original", original, grace, stage=Stage.HAND_OVER)
     if not marks.is_first(original):
         return marks.put_first(original)
     return _let_adopt("lets the ReplicaSet adopt the copy", replica_set, copy)
@@ -182,11 +201,15 @@ def _stand_in(view: View, replica_set: Object, copy: Object) -> Step:
     ReplicaSet for the copy of a sibling: a copy that serves takes its place, for without it there
     would be one too few.
     """
-    changed = workloads.why_changed(replica_set, view.deployment)
-    if conditions.holds(copy, "Ready") and not is_terminating(copy) and not changed:
+    if _serves_for(view, replica_set, copy):
         what = "lets the ReplicaSet adopt the copy in place of the lost original"
         return _let_adopt(what, replica_set, copy)
     return verdicts.give_up(Reason.ORIGINAL_GONE, "the pod left by another hand")
+
+
+def _serves_for(view: View, replica_set: Object, copy: Object) -> bool:
+    changed = workloads.why_changed(replica_set, view.deployment)
+    return conditions.holds(copy, "Ready") and not is_terminating(copy) and not changed
 
 
 def _let_adopt(what: str, replica_set: Object, copy: Object) -> Step:

@@ -7,6 +7,7 @@ from typing import Final
 from rescheduler.config import MOVE, WHEN_ASKED, Configuration, permits
 from rescheduler.model import names
 
+TAKE_OFF: Final = "take it off"
 _BY_COMMAND: Final = "use rescheduler drain"
 _WITH_THE_OTHERS: Final = f"set nodeMaintenance.excludedNamespaces to {MOVE}, or {_BY_COMMAND}"
 

@@ -19,7 +19,7 @@ from rescheduler.plan import budgets, quotas, records
 from rescheduler.plan.gaps import why_unknown
 from rescheduler.plan.history import History
 from rescheduler.plan.movable import claims, owners, specs, ways, withholding
-from rescheduler.plan.movable.holds import Hold, Holds, always
+from rescheduler.plan.movable.holds import TAKE_OFF, Hold, Holds, always
 from rescheduler.plan.movable.specs import SpecFacts
 from rescheduler.plan.movable.ways import Verdict
 from rescheduler.plan.movable.withholding import Withholding
@@ -49,10 +49,11 @@ _READY: Final = int(Flag.READY)
 _TERMINATING: Final = int(Flag.TERMINATING)
 _LEAVING: Final = int(Flag.LEAVING)
 _ASSUMED: Final = int(Flag.ASSUMED)
-_STATE: Final = _READY | _TERMINATING | _LEAVING | _ASSUMED
-_TAKE_OFF: Final = "take it off"
+_GOING: Final = _TERMINATING | _LEAVING | _ASSUMED
 _ALL: Final = "*"
 """No volume can have this name."""
+NOT_READY: Final = "it is not Ready, so nobody misses it"
+_PENDING: Final = PHASES.index("Pending")
 _RUNNING: Final = PHASES.index("Running")
 
 
@@ -87,7 +88,7 @@ class Movable:
         self._budgets = budgets.Budgets(snapshot)
         self.quotas = quotas.Quotas(snapshot)
         self.records = Records(snapshot, configuration)
-        self._alike_pods: dict[tuple[int, int, int, str, str, str], _Alike] = {}
+        self._alike_pods: dict[tuple[int, int, int, int, str, str, str], _Alike] = {}
         self._facts_by_class: dict[int, SpecFacts] = {}
         self._facts_by_owner: dict[tuple[str, int], owners.OwnerFacts] = {}
         self._specs: dict[int, Object] = {}
@@ -96,6 +97,17 @@ class Movable:
 
     def way(self, row: int) -> Way:
         return self._alike(row).verdict.way
+
+    def is_ready(self, row: int) -> bool:
+        """Else it serves nobody, and may go before its successor is there."""
+        return self._health(row) == budgets.READY
+
+    def _health(self, row: int) -> int:
+        pods = self._snapshot.pods
+        if pods.phase[row] == _PENDING:
+            return budgets.PENDING
+        is_ready = int(pods.flags[row]) & _READY and pods.phase[row] == _RUNNING
+        return budgets.READY if is_ready else budgets.UNREADY
 
     def why_interrupted(self, row: int) -> str:
         """Why it has to end before its successor begins; empty: both can be there."""
@@ -119,7 +131,7 @@ class Movable:
         reasons = [why for hold in alike.holds if (why := hold.why(asked=asked))]
         reasons += self._of_its_own(row, asked=asked)
         verdict = alike.verdict
-        if verdict.interrupts and not verdict.is_decided:
+        if verdict.interrupts and verdict.interrupts != NOT_READY and not verdict.is_decided:
             reasons += self._holds.interruption(verdict.interrupts, asked=asked)
         if alike.is_being_moved and not begun:
             reasons.append("it is being moved already")
@@ -138,8 +150,10 @@ class Movable:
         pods = self._snapshot.pods
         reasons: list[str] = []
         flags = int(pods.flags[row])
-        if flags & _STATE != _READY or pods.phase[row] != _RUNNING:
+        if flags & _GOING:
             reasons += _state(flags)
+        elif not asked and not self.is_ready(row):
+            reasons.append("it is not Running and Ready")
         elif self._snapshot.node_of_pod[row] == NONE:
             reasons.append("its node is not there")
         if row in pods.annotations:
@@ -154,9 +168,9 @@ class Movable:
         if names.MIRROR_POD in annotations:
             yield always("it is a static pod")
         if annotations.get(names.SAFE_TO_EVICT) == "false":
-            yield always(f"its annotation {names.SAFE_TO_EVICT} keeps it out", _TAKE_OFF)
+            yield always(f"its annotation {names.SAFE_TO_EVICT} keeps it out", TAKE_OFF)
         if self._is_undisturbed(row, annotations.get(names.DO_NOT_DISRUPT, "")):
-            yield always(f"its annotation {names.DO_NOT_DISRUPT} keeps it out", _TAKE_OFF)
+            yield always(f"its annotation {names.DO_NOT_DISRUPT} keeps it out", TAKE_OFF)
 
     def _is_undisturbed(self, row: int, told: str) -> bool:
         """For ever, or for some time since it began, as karpenter reads it."""
@@ -194,10 +208,12 @@ class Movable:
         if row in pods.annotations:
             told = ways.annotated(pods.annotations[row])
             let_go = _volumes_let_go(pods.annotations[row])
+        health = self._health(row)
         key = (
             int(pods.pod_class[row]),
             int(pods.own_labels[row]),
             int(pods.owner[row]),
+            health,
             exclusive,
             told,
             let_go,
@@ -215,8 +231,11 @@ class Movable:
         of_spec, of_owner = self._facts(row), self._of_owner(row)
         is_bare = bool(snapshot.pods.owner[row] == NONE)
         charged = self.charged(row)
+        health = self._health(row)
+        is_ready = health == budgets.READY
         verdict = ways.choose(
-            of_owner.interrupts
+            ("" if is_ready or is_bare else NOT_READY)
+            or of_owner.interrupts
             or exclusive
             or of_spec.interrupts
             or self._withholding.why_none(row)
@@ -231,11 +250,12 @@ class Movable:
             *self._holds.priority(snapshot.template_of(row).priority),
             *self._of_labels(labels),
             *of_owner.holds,
+            *(of_owner.of_serving if is_ready else ()),
             *self._of_work(row, is_bare=is_bare),
             *self._of_volumes(of_spec, let_go, is_bare=is_bare),
             *map(always, of_spec.reasons),
             *map(always, verdict.reasons),
-            *map(always, self._budgets.why_held(pod_class.namespace, labels, verdict.way)),
+            *map(always, self._budgets.why_held(pod_class.namespace, labels, verdict.way, health)),
             *map(always, self._of_quotas(pod_class.namespace, charged, verdict.way)),
         )
         return _Alike(
@@ -257,14 +277,14 @@ class Movable:
             yield always(f"its namespace is not known: {unknown}")
         found = self._snapshot.find("namespaces", "", namespace)
         if found is not None:
-            yield from map(always, owners.opted_out(found, "namespace"))
+            yield from owners.opted_out(found, "namespace")
             if (found.get("status") or {}).get("phase") == "Terminating":
                 yield always("its namespace is being deleted")
 
     def _of_labels(self, labels: Mapping[str, str]) -> Iterable[Hold]:
         # Any value but a plain "enabled" keeps it out: who writes the label wants to be left alone.
         if labels.get(names.RESCHEDULING, "enabled") != "enabled":
-            yield always(f"its label {names.RESCHEDULING} keeps it out", _TAKE_OFF)
+            yield always(f"its label {names.RESCHEDULING} keeps it out", TAKE_OFF)
         if self._configuration.excluded_pod_selector.matches(labels):
             yield from self._holds.selected()
 
@@ -351,7 +371,5 @@ def _state(flags: int) -> Iterable[str]:
         yield "it is a copy that is not there yet"
     elif flags & _TERMINATING:
         yield "it is terminating"
-    elif flags & _LEAVING:
-        yield "a copy is taking its place"
     else:
-        yield "it is not Running and Ready"
+        yield "a copy is taking its place"

@@ -11,7 +11,7 @@ from rescheduler.model.cluster import Owner
 from rescheduler.model.objects import Object
 from rescheduler.model.snapshot import Snapshot
 from rescheduler.plan.gaps import was_left_out, why_unknown
-from rescheduler.plan.movable.holds import Hold, Holds, always
+from rescheduler.plan.movable.holds import TAKE_OFF, Hold, Holds, always
 
 AUTOSCALERS: Final = "horizontalpodautoscalers"
 _SOURCES: Final = {
@@ -29,6 +29,8 @@ _SETTLING: Final = 300.0
 class OwnerFacts:
     holds: tuple[Hold, ...] = ()
     """Why its pods stay."""
+    of_serving: tuple[Hold, ...] = ()
+    """Why those stay that are Ready, beyond that: the others would not be missed."""
     interrupts: str = ""
     """Why a pod has to end before its successor begins; empty: both can be there."""
 
@@ -66,18 +68,25 @@ class Owners:
         above = _owner(reference) if reference else None
         is_deployed = above is not None and above.kind == "Deployment"
         deployment = self._find(namespace, above) if above and is_deployed else None
-        reasons = [
-            *self._of_unknown("Deployment" if is_deployed else ""),
+        holds = [
+            *_all(self._of_unknown("Deployment" if is_deployed else "")),
             *opted_out(replica_set, "ReplicaSet"),
-            *_nailed_down(replica_set, "ReplicaSet"),
+            *_all(_nailed_down(replica_set, "ReplicaSet")),
             *(opted_out(deployment, "Deployment") if deployment else ()),
-            *filter(None, (workloads.why_unsettled(replica_set, deployment),)),
-            *self._autoscaled(namespace, (owner, above) if above else (owner,)),
         ]
+        above_it = (owner, above) if above else (owner,)
+        of_serving = (
+            # One that is away for long must not keep the others on a node that is to be emptied.
+            Hold(
+                workloads.why_unsettled(replica_set, deployment),
+                workloads.why_changing(replica_set, deployment),
+            ),
+            *_all(self._autoscaled(namespace, above_it)),
+        )
         few = self._holds.replicas(objects.spec(replica_set).get("replicas", 1))
         recreates = deployment is not None and workloads.recreates(deployment)
         interrupts = "its Deployment has strategy Recreate" if recreates else ""
-        return OwnerFacts(holds=(*_all(reasons), *few), interrupts=interrupts)
+        return OwnerFacts(holds=(*holds, *few), of_serving=of_serving, interrupts=interrupts)
 
     def _of_stateful_set(self, namespace: str, owner: Owner) -> OwnerFacts:
         interrupts = "it is one of a StatefulSet"
@@ -85,20 +94,23 @@ class Owners:
         if stateful_set is None:
             missing = _all(self._why_missing("StatefulSet"))
             return OwnerFacts(holds=missing, interrupts=interrupts)
-        reasons = [
+        holds = [
             *opted_out(stateful_set, "StatefulSet"),
-            *_nailed_down(stateful_set, "StatefulSet"),
-            *filter(None, (workloads.why_stateful_set_unsettled(stateful_set),)),
-            *self._autoscaled(namespace, (owner,)),
+            *_all(_nailed_down(stateful_set, "StatefulSet")),
         ]
+        # Those of higher ordinals are made anew when all before them are Ready, and not earlier.
+        of_serving = (
+            *_all([workloads.why_stateful_set_unsettled(stateful_set)]),
+            *_all(self._autoscaled(namespace, (owner,))),
+        )
         few = self._holds.replicas(objects.spec(stateful_set).get("replicas", 1))
-        return OwnerFacts(holds=(*_all(reasons), *few), interrupts=interrupts)
+        return OwnerFacts(holds=(*holds, *few), of_serving=of_serving, interrupts=interrupts)
 
     def _of_job(self, namespace: str, owner: Owner) -> OwnerFacts:
         job = self._find(namespace, owner)
-        reasons = opted_out(job, "Job") if job else self._why_missing("Job")
+        known = opted_out(job, "Job") if job else _all(self._why_missing("Job"))
         few = self._holds.replicas(objects.spec(job).get("parallelism", 1)) if job else ()
-        holds = (*self._holds.job("it belongs to a Job"), *_all(reasons), *few)
+        holds = (*self._holds.job("it belongs to a Job"), *known, *few)
         return OwnerFacts(holds=holds, interrupts="it is one of a Job")
 
     # ------------------------------------------------------------------ rules
@@ -154,7 +166,7 @@ class Owners:
 
 
 def _all(reasons: Iterable[str]) -> tuple[Hold, ...]:
-    return tuple(map(always, reasons))
+    return tuple(always(each) for each in reasons if each)
 
 
 def _owner(reference: Object) -> Owner:
@@ -168,9 +180,9 @@ def _nailed_down(raw: Object, kind: str) -> Iterable[str]:
         yield f"its {kind} puts its pods on {node}, whatever a scheduler says (nodeName)"
 
 
-def opted_out(raw: Object, kind: str) -> Iterable[str]:
+def opted_out(raw: Object, kind: str) -> Iterable[Hold]:
     for place, given in (("label", objects.labels(raw)), ("annotation", objects.annotations(raw))):
         if given.get(names.RESCHEDULING, "enabled") != "enabled":
-            yield f"the {place} {names.RESCHEDULING} of its {kind} keeps it out"
+            yield always(f"the {place} {names.RESCHEDULING} of its {kind} keeps it out", TAKE_OFF)
     if objects.annotations(raw).get(names.DO_NOT_DISRUPT) == "true":
-        yield f"the annotation {names.DO_NOT_DISRUPT} of its {kind} keeps it out"
+        yield always(f"the annotation {names.DO_NOT_DISRUPT} of its {kind} keeps it out", TAKE_OFF)
