@@ -12,7 +12,7 @@ from typing import Final
 from rescheduler.config.durations import SECOND
 from rescheduler.config.forcing import Forced
 from rescheduler.config.kinds import (
-    Count,
+    CountOrShare,
     Duration,
     LabelSelector,
     Percentage,
@@ -40,6 +40,8 @@ STRATEGIES: Final = (
     "TopologySpread",
 )
 """The names of all strategies that `enabledStrategies` may list."""
+
+_FEW_PODS: Final[int | str] = 10
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -109,8 +111,13 @@ class Configuration:
     )
     """Differences of load between nodes up to this are left alone, in per cent. Default 20."""
 
-    max_reschedule_pods: int = setting("maxReschedulePods", Count(), default=10)
-    """The most pods moved in one pass; 0: no limit. Default 10: a mistake stays small."""
+    max_reschedule_pods: int | str = setting(
+        "maxReschedulePods", CountOrShare(lowest_share=1), default=_FEW_PODS
+    )
+    """The most pods moved in one pass that nobody asked for: a number, or a share of the pods in
+    scope such as "1%", rounded up; 0: no limit. Protects from a mistake, ours or in a
+    configuration, that would move everything at once. Default 10.
+    """
 
     excluded_namespaces: tuple[str, ...] = setting(
         "excludedNamespaces", Namespaces(), default=("kube-system", "kube-public")

@@ -166,12 +166,18 @@ class Count:
 class CountOrShare:
     """A whole number, or a percentage as text, as in a PodDisruptionBudget."""
 
+    lowest_share: int = 0
+
     def read(self, place: Place) -> int | str | None:
         value = place.value
         if isinstance(value, str) and _SHARE.fullmatch(value):
+            if int(value[:-1]) < self.lowest_share:
+                place.refuse(f'must be at least "{self.lowest_share}%", found {quoted(value)}')
+                return None
             return value
         if isinstance(value, bool) or not isinstance(value, int):
-            place.expected('a whole number, or a percentage such as "25%"')
+            hint = _no_quotes_hint(value)
+            place.expected('a whole number, or a percentage such as "25%"', hint)
             return None
         return Count().read(place)
 

@@ -42,12 +42,15 @@ class Stability:
 
     margin_points: float = setting("margin", _POINTS, default=5.0)
     """By so much a gap between two nodes may be measured too wide, in percentage points of
-    allocatable: a move must narrow it even then. Default 5: less is noise.
+    allocatable: a move must narrow it even then. Protects from moves that noise alone asks for.
+    Default 5.
     """
 
-    move_cost_points: float = setting("moveCost", _POINTS, default=1.0)
-    """By so much a move must narrow the gap between its two nodes at least, in the same points.
-    Default 1: a start of a pod is worth that.
+    move_cost_percent: float = setting("moveCost", Percentage(zero_allowed=True), default=20.0)
+    """What a move must bring at least, in per cent of what is at stake: it narrows the gap between
+    its two nodes by this part of what its pod weighs on them, and who leaves an overloaded node
+    takes this part of what is too much there. Protects pods from being started anew for next to
+    nothing, whatever the sizes of pods and nodes. Default 20.
     """
 
     cooldown: Cooldown = subsection("cooldown", default=Cooldown())

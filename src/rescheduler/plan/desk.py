@@ -4,6 +4,7 @@ They share one desk, one after the other, so that no pod moves twice and no stra
 another has just decided.
 """
 
+import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -193,11 +194,31 @@ class Desk:
     @property
     def left(self) -> int:
         """How many moves that nobody asked for this pass may still take."""
-        limit = self.configuration.max_reschedule_pods
-        if limit == 0:
+        if self.limit == NO_LIMIT:
             return NO_LIMIT
         planned = sum(not each.asked for each in self.moves)
-        return max(limit - self.in_flight - planned, 0)
+        return max(self.limit - self.in_flight - planned, 0)
+
+    @cached_property
+    def limit(self) -> int:
+        """How many moves that nobody asked for a pass may take."""
+        told = self.configuration.max_reschedule_pods
+        if isinstance(told, str):
+            return self.share_of_pods(int(told.removesuffix("%")))
+        return told or NO_LIMIT
+
+    def share_of_pods(self, percent: int) -> int:
+        """Of those in scope; at least one."""
+        return max(math.ceil(self._pods_in_scope * percent / 100), 1)
+
+    @cached_property
+    def _pods_in_scope(self) -> int:
+        snapshot, scope = self.snapshot, self.configuration.scope
+        places = snapshot.node_of_pod[snapshot.rows]
+        rows = snapshot.rows[(places != NONE) & self.in_scope[places]]
+        if scope.namespaces is None:
+            return len(rows)
+        return sum(scope.covers(snapshot.class_of(row).namespace) for row in rows.tolist())
 
     @cached_property
     def in_flight(self) -> int:

@@ -25,7 +25,7 @@ def test_the_defaults_are_those_of_the_requirements() -> None:
     assert (DEFAULTS.pods.empty_dir, DEFAULTS.pods.local_storage) == ("Allowed", "WhenAsked")
     assert (DEFAULTS.pods.jobs, DEFAULTS.pods.bare_pods) == ("Never", "WhenAsked")
     assert (DEFAULTS.pods.interruptions, DEFAULTS.pods.group_label) == ("WhenAsked", "")
-    assert (DEFAULTS.stability.margin_points, DEFAULTS.stability.move_cost_points) == (5, 1)
+    assert (DEFAULTS.stability.margin_points, DEFAULTS.stability.move_cost_percent) == (5, 20)
     assert DEFAULTS.stability.cooldown == config.Cooldown(
         pod_seconds=3600, workload_seconds=1800, node_seconds=600
     )
@@ -103,7 +103,7 @@ COMPLETE = config.Configuration(
     ),
     stability=config.Stability(
         margin_points=7.5,
-        move_cost_points=1.0,
+        move_cost_percent=1.0,
         cooldown=config.Cooldown(pod_seconds=60.0, workload_seconds=0.0, node_seconds=86400.0),
     ),
     in_flight=config.InFlight(per_node=3, per_namespace=4, per_workload=5),

@@ -98,7 +98,7 @@ others = st.builds(
     rescheduling_interval_seconds=seconds(NANOSECONDS),
     enabled_strategies=st.lists(st.sampled_from(config.STRATEGIES), unique=True).map(tuple),
     imbalance_threshold_percent=st.floats(0, 100),
-    max_reschedule_pods=st.integers(0, 2**31 - 1),
+    max_reschedule_pods=st.one_of(st.integers(0, 2**31 - 1), st.integers(1, 100).map("{}%".format)),
     excluded_namespaces=namespace_lists,
     excluded_pod_selector=st.just(selectors.NOTHING) | label_selectors,
     leader_election=st.builds(config.LeaderElection, leader_elect=st.booleans()),
@@ -130,7 +130,7 @@ others = st.builds(
     stability=st.builds(
         config.Stability,
         margin_points=st.floats(0, 100),
-        move_cost_points=st.floats(0, 100),
+        move_cost_percent=st.floats(0, 100),
         cooldown=st.builds(
             config.Cooldown,
             pod_seconds=seconds(0),

@@ -6,6 +6,7 @@ from rescheduler import config
 from rescheduler.model import selectors
 from tests.unit.config import samples
 
+SHARE = 'expected a whole number, or a percentage such as "25%", found'
 REFUSED = [
     ("cpuThreshold", True, "expected a number, found true"),
     ("cpuThreshold", "80", 'expected a number, found the string "80"; write it without quotes'),
@@ -16,11 +17,14 @@ REFUSED = [
     ("memoryThreshold", 100.1, "must be more than 0 and at most 100 (per cent), found 100.1"),
     ("memoryThreshold", -1, "must be more than 0 and at most 100 (per cent), found -1"),
     ("imbalanceThreshold", -0.1, "must be at least 0 and at most 100 (per cent), found -0.1"),
-    ("maxReschedulePods", 1.0, "expected a whole number, found the number 1.0"),
-    ("maxReschedulePods", False, "expected a whole number, found false"),
+    ("maxReschedulePods", 1.0, f"{SHARE} the number 1.0"),
+    ("maxReschedulePods", False, f"{SHARE} false"),
+    ("maxReschedulePods", "10", f'{SHARE} the string "10"; write it without quotes'),
+    ("maxReschedulePods", "0%", 'must be at least "1%", found "0%"'),
+    ("maxReschedulePods", "101%", f'{SHARE} the string "101%"'),
     ("maxReschedulePods", -1, "must be at least 0 and at most 2147483647, found -1"),
     ("maxReschedulePods", 2**31, "must be at least 0 and at most 2147483647, found 2147483648"),
-    ("maxReschedulePods", 10**30, "expected a whole number, found the number 1e+30"),
+    ("maxReschedulePods", 10**30, f"{SHARE} the number 1e+30"),
     ("reschedulingInterval", "999ms", 'must be between 1s and 24h, found "999ms"'),
     ("reschedulingInterval", "24h0m0.001s", 'must be between 1s and 24h, found "24h0m0.001s"'),
     ("reschedulingInterval", "-30s", 'must be between 1s and 24h, found "-30s"'),
@@ -104,6 +108,7 @@ def test_refused_in_a_section(fields: dict[str, object], path: str, part: str) -
     [
         {"cpuThreshold": 100, "memoryThreshold": 0.001, "imbalanceThreshold": 0},
         {"imbalanceThreshold": 100, "maxReschedulePods": 0},
+        {"maxReschedulePods": "1%"},
         {"reschedulingInterval": "1s"},
         {"reschedulingInterval": "24h"},
         {"enabledStrategies": list(config.STRATEGIES)},

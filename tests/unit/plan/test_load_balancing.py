@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rescheduler.config import Configuration, Stability
+from rescheduler.config import Configuration, Scope, Stability
 from rescheduler.model import names
 from rescheduler.model.cluster import Node, Owner, Pod
 from rescheduler.model.moves import Plan
@@ -143,6 +143,58 @@ def test_small_pods_move_where_there_are_only_small_ones() -> None:
     assert {move.target for move in decided.moves} == {"b"}
 
 
+def large_nodes(*names_: str) -> list[Node]:
+    """Of 96 cores: a pod of 100m is a tenth of a point."""
+    return [
+        replace(node(name), allocatable={"cpu": 96_000, "memory": 96_000, "pods": 1000})
+        for name in names_
+    ]
+
+
+def test_small_pods_move_on_large_nodes() -> None:
+    pods = [pod(f"p{index:03d}", "a", 100) for index in range(300)]
+    decided = planned(large_nodes("a", "b"), pods, max_reschedule_pods=0)
+    assert 19 < decided.imbalances[0].after <= 20
+    assert len(decided.moves) <= 60
+
+
+def test_few_large_pods_move_before_many_small_ones() -> None:
+    small = [pod(f"s{index:03d}", "a", 100) for index in range(300)]
+    large = [pod(f"l{index}", "a", 2500) for index in range(3)]
+    decided = planned(large_nodes("a", "b"), [*small, *large])
+    assert {move.pod for move in decided.moves} >= {"l0", "l1", "l2"}
+
+
+def test_how_many_passes_are_left_is_told() -> None:
+    pods = [pod(f"p{index:03d}", "a", 100) for index in range(900)]
+    decided = planned(large_nodes("a", "b"), pods)
+    assert len(decided.moves) == 10
+    (report,) = decided.reports
+    assert report.figures["passesLeft"] == 35
+    assert report.summary.endswith(
+        "; about 35 more passes at this pace (18m at one every 30s); raise maxReschedulePods, for "
+        "example to 5%"
+    )
+    slow = planned(large_nodes("a", "b"), pods, max_reschedule_pods="5%")
+    assert len(slow.moves) == 45
+    assert "about 7 more passes at this pace (3m30s at one every 30s)" in slow.summary
+    assert "raise" not in slow.summary
+
+
+@pytest.mark.parametrize(
+    ("limit", "namespaces", "moved"),
+    [("1%", None, 1), ("4%", None, 2), ("10%", None, 3), ("10%", ("shop",), 3), ("10%", ("x",), 0)],
+)
+def test_the_limit_may_be_a_share_of_the_pods_in_scope(
+    limit: str, namespaces: tuple[str, ...] | None, moved: int
+) -> None:
+    """Of 30, rounded up."""
+    pods = [pod(f"p{index:02d}", "a", 30) for index in range(30)]
+    scope = Scope(namespaces=namespaces)
+    decided = planned([A, B], pods, max_reschedule_pods=limit, scope=scope)
+    assert len(decided.moves) == moved
+
+
 # ---------------------------------------------------------------------- priority
 
 
@@ -189,9 +241,10 @@ def test_a_move_has_to_narrow_the_gap_even_if_it_is_measured_wrongly_by_the_marg
 
 
 def test_a_move_has_to_bring_what_it_costs() -> None:
-    pods = [pod(f"p{index}", "a", 60) for index in range(10)]
-    assert planned([A, B], pods, stability=Stability(move_cost_points=12)).moves
-    assert not planned([A, B], pods, stability=Stability(move_cost_points=13)).moves
+    """It weighs 16 points on each of its nodes, of which 10 are beyond the balance: 12 of 32."""
+    pods = [pod("p", "a", 160), pod("r", "a", 110, owner=None), pod("q", "b", 50)]
+    assert planned([A, B], pods, stability=Stability(move_cost_percent=37)).moves
+    assert not planned([A, B], pods, stability=Stability(move_cost_percent=38)).moves
 
 
 def test_a_move_that_helps_one_resource_and_harms_the_other_is_not_made() -> None:

@@ -130,9 +130,24 @@ def test_no_more_moves_than_are_allowed() -> None:
     pods = [pod(f"p{index}", "a", 90) for index in range(11)]
     decided = planned([A, B, C], pods, max_reschedule_pods=1)
     assert len(decided.moves) == 1
-    assert decided.notes == (
-        "a stays overloaded (cpu requests 90.0 %, threshold 80): maxReschedulePods is reached",
+    assert decided.summary == (
+        "ResourceOptimization: 1 node is above 80 % of cpu or 80 % of memory (requests): a; "
+        "1 move now, about 3 more to come: about 3 more passes at this pace (1m30s at one every "
+        "30s)"
     )
+    assert decided.reports[0].figures["passesLeft"] == 3
+    assert decided.notes == ()
+
+
+def test_a_large_node_is_relieved_by_small_pods_too() -> None:
+    large = [node(name, cpu=96_000) for name in "abc"]
+    pods = [pod(f"p{index:03}", "a", 100, spec={}) for index in range(820)]
+    roomy = [replace(each, allocatable={**each.allocatable, "pods": 1000}) for each in large]
+    decided = planned(roomy, pods, max_reschedule_pods=0)
+    assert after(decided)["a"] <= 70
+    assert len(decided.moves) == 148
+    stuck = [replace(each, owner=None) for each in pods[20:]]
+    assert planned(roomy, [*pods[:20], *stuck], max_reschedule_pods=0).moves == (), "too little"
 
 
 def test_a_group_moves_as_a_whole() -> None:

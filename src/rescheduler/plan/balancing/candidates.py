@@ -36,7 +36,9 @@ by memory, and by both.
 _OFFERS: Final = 1_200
 """In all: each pod brings those that gain most."""
 _TWINS: Final = 2
-"""Pods of one node that are alike: more of them offer nothing new."""
+"""Pods of one node that are alike: more of them offer nothing new but more of the same, and are
+looked at after all others.
+"""
 _EXPLAINED: Final = 20
 """Pods for which every node is asked why it does not take them."""
 
@@ -129,16 +131,17 @@ class Looking:
             for number in np.flatnonzero(gained <= 0).tolist():
                 less = out[:, number] + least_into[:, number]
                 self._refuse_useless(int(rows[number]), gaps[:, 0], less)
-        useful = self._without_twins(rows, gained, out)
+        useful = self._useful(rows, gained, out)
         half = gained.max() / 2
 
-        def rank(number: int) -> tuple[bool, int, float, str]:
+        def rank(number: int) -> tuple[bool, bool, int, float, str]:
             row, gain = int(rows[number]), float(gained[number])
-            return gain < half, desk.priority(row), -gain, desk.name(row)
+            return useful[number], gain < half, desk.priority(row), -gain, desk.name(row)
 
         return [int(rows[number]) for number in sorted(useful, key=rank)]
 
-    def _without_twins(self, rows: Places, gained: Figures, out: Figures) -> list[int]:
+    def _useful(self, rows: Places, gained: Figures, out: Figures) -> dict[int, bool]:
+        """By number of the row: whether it is one more of the same."""
         pods = self._desk.snapshot.pods
         numbers = np.flatnonzero(out.any(axis=0) if self._is_small else gained > 0)
         alike = zip(
@@ -148,12 +151,12 @@ class Looking:
             strict=True,
         )
         seen = Counter[tuple[int, int, float]]()
-        keep = []
+        useful = {}
         for number, key in zip(numbers.tolist(), alike, strict=True):
             seen[key] += 1
-            if seen[key] <= _TWINS:
-                keep.append(number)
-        return keep
+            if seen[key] <= max(_TWINS, self._most):
+                useful[number] = seen[key] > _TWINS
+        return useful
 
     def _targets(self, row: int, place: int) -> Places:
         """Places of the nodes to which it is worth moving it."""

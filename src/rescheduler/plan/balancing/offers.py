@@ -47,8 +47,8 @@ class Worth:
 
     margin: float
     """Points by which a gap may be measured wrongly: a move has to narrow it even then."""
-    cost: float
-    """Points by which a move has to narrow the gap between its nodes at least."""
+    share: float
+    """Of what a pod weighs on its nodes, by which its move has to narrow the gap between them."""
     floor: float
     """Nodes whose loads differ by no more than these points are as good as equal."""
     ceiling: Figures
@@ -65,7 +65,7 @@ class Worth:
         ceiling = self.ceiling.reshape(-1, *[1] * (into.ndim - 1))
         worth = (
             (eased > 0)
-            & (before - after >= self.cost)
+            & (before - after >= self.share * less.max(axis=0))
             & (before > self.floor)
             & ((less - np.maximum(gaps, 0.0)).max(axis=0) <= _SWAPPED * before)
             & (taken + into <= ceiling).all(axis=0)
@@ -79,6 +79,23 @@ class Worth:
         """
         eased: Figures = (less * (gaps - less / 2 - self.margin)).sum(axis=0)
         return eased
+
+    def of_all(self, before: Figures, after: Figures) -> bool:
+        """The same of several moves that are made together or not at all, by the loads of all nodes
+        by resource: on average they narrow gaps that are wider than a margin, and they bring nodes
+        nearer to the mean.
+        """
+        changed = np.abs(before - after).sum(axis=1)
+        eased = float((before**2 - after**2).sum() - self.margin * changed.sum())
+        apart = np.ptp(before, axis=1)
+        widest = int(apart.argmax())
+        mean = before[widest].mean()
+        nearer = np.abs(before[widest] - mean).sum() - np.abs(after[widest] - mean).sum()
+        return bool(
+            eased > 0
+            and np.ptp(after, axis=1).max() <= apart[widest]
+            and nearer >= self.share * changed.max()
+        )
 
     def offered(self, spread: Spread, offers: Offers) -> Mask:
         given, taken = spread.points[:, offers.source], spread.points[:, offers.target]

@@ -103,11 +103,16 @@ class Choice:
 
     def in_order(self) -> list[int] | None:
         """Those taken, so that each is worth it when its turn comes: the best first if that is
-        possible, else the smallest, which are worth it only while much is left to do.
+        possible, else the smallest, which are worth it only while much is left to do, else as they
+        were taken.
         """
-        return self._ordered(best_first=True) or self._ordered(best_first=False)
+        return (
+            self._ordered(best_first=True)
+            or self._ordered(best_first=False)
+            or self._ordered(best_first=None)
+        )
 
-    def _ordered(self, *, best_first: bool) -> list[int] | None:
+    def _ordered(self, *, best_first: bool | None) -> list[int] | None:
         offers, points = self.offers, self._points.copy()
         waiting, ordered = np.array(self.taken, np.intp), []
         while len(waiting):
@@ -116,7 +121,7 @@ class Choice:
             gained = self.worth.of(points[:, source], points[:, target], out, into)
             size = out.sum(axis=0) + into.sum(axis=0)
             rank = np.where(gained > 0, -gained if best_first else size, np.inf)
-            place = int(rank.argmin())
+            place = 0 if best_first is None else int(rank.argmin())
             if gained[place] <= 0:
                 return None
             points[:, source[place]] -= out[:, place]
@@ -199,7 +204,7 @@ def _drop_idle(choice: Choice, threshold: float) -> None:
     """Gives back moves between nodes that do not differ by more than the threshold, unless the
     imbalance of all needs them.
     """
-    price = choice.worth.margin + choice.worth.cost
+    price = choice.worth.margin
     while True:
         before, now = list(choice.taken), choice.spread.imbalance
         bearable = now + _PART * (choice.start - now)
@@ -223,8 +228,8 @@ def _drop_idle(choice: Choice, threshold: float) -> None:
 
 
 def _try_fewer(choice: Choice, threshold: float, luck: np.random.Generator) -> None:
-    """One move less that leaves nearly the same is better: each has to bring what a move must."""
-    price = choice.worth.margin + choice.worth.cost
+    """One move less that leaves the same but for noise is better."""
+    price = choice.worth.margin
     for _ in range(_FEWER):
         before, score = list(choice.taken), choice.spread.score
         if len(before) <= 1 or choice.spread.imbalance > threshold:

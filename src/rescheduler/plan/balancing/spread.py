@@ -15,7 +15,8 @@ Places = npt.NDArray[np.intp]
 
 _WHOLE: Final = 0.05
 """What the spread of all nodes weighs beside the gap between the two at the ends. Little: it
-decides between moves that leave the same gap, which on a large cluster most do.
+decides between moves that leave the same gap, which on a large cluster most do. Of both resources
+together, so that the one which is spread wider counts for more.
 """
 _ENDS: Final = 3
 """A move changes two nodes: the third from an end is the end of all others at worst."""
@@ -61,7 +62,7 @@ class Spread:
         count = self.nodes
         mean = (self.points.sum(axis=1) + self._total) / count
         squares = ((self.points**2).sum(axis=1) + self._squares) / count
-        whole = np.sqrt(np.maximum(squares - mean**2, 0.0)).sum()
+        whole = np.sqrt(np.maximum(squares - mean**2, 0.0).sum())
         return self.imbalance + _WHOLE * float(whole)
 
     def move(self, source: int, target: int, out: Figures, into: Figures) -> None:
@@ -85,8 +86,8 @@ class Spread:
             squares = squares + less**2 + more**2 - given**2 - taken**2
             total = points.sum() + self._total[resource]
             mean = (total + less + more - given - taken) / count
-            whole += np.sqrt(np.maximum(squares / count - mean**2, 0.0))
-        scores: Figures = gap + _WHOLE * whole
+            whole += np.maximum(squares / count - mean**2, 0.0)
+        scores: Figures = gap + _WHOLE * np.sqrt(whole)
         return scores
 
 

@@ -4,9 +4,9 @@ apart than the threshold.
 What is lowered is the imbalance, the most minus the least used node in points of allocatable, of
 cpu or memory, whichever is more; and among moves that leave the same imbalance, the spread of all
 nodes. A move has to narrow the gap between its two nodes even if that gap were measured wrongly by
-`stability.margin`, and by `stability.moveCost` at least. Moves between nodes that do not differ by
-more than the threshold are made only if the imbalance needs them. Once it is not above half the
-threshold, nothing moves: in between, noise sets nothing off.
+`stability.margin`, and by `stability.moveCost` of what its pod weighs there. Moves between nodes
+that do not differ by more than the threshold are made only if the imbalance needs them. Once it is
+not above half the threshold, nothing moves: in between, noise sets nothing off.
 """
 
 from collections.abc import Iterable
@@ -15,6 +15,7 @@ from typing import Final
 import numpy as np
 
 from rescheduler.model.moves import Report
+from rescheduler.plan.balancing import pace
 from rescheduler.plan.balancing.candidates import Looking
 from rescheduler.plan.balancing.offers import Worth
 from rescheduler.plan.balancing.searching import Choice, search
@@ -59,6 +60,10 @@ def decide(desk: Desk) -> Report:
     figures |= {f"{name}After": round(gap, 3) for name, gap in _by_resource(after)}
     figures["moves"] = moved
     summary = f"{words}, above the threshold of {threshold:g}; {_outcome(desk, after, moved)}"
+    if not desk.left and after.max() > threshold:
+        more = pace.moves_for(desk, pace.apart(desk, part, threshold))
+        figures["passesLeft"] = pace.passes_for(desk, more)
+        summary = f"{summary}; {pace.words(desk, more)}"
     return Report(
         strategy=NAME,
         acted=moved > 0,
@@ -75,7 +80,7 @@ class _Balancing:
         self._threshold = configuration.imbalance_threshold_percent
         self._worth = Worth(
             margin=configuration.stability.margin_points,
-            cost=configuration.stability.move_cost_points,
+            share=configuration.stability.move_cost_percent / 100,
             floor=self._threshold / 2,
             ceiling=ceiling(desk),
         )
@@ -160,7 +165,7 @@ class _Balancing:
     # ------------------------------------------------------------------ groups
 
     def _move_groups(self, rows: list[int]) -> None:
-        """Each as a whole, if that lowers the imbalance by what is asked of a move for each."""
+        """Each as a whole, if that is worth it."""
         desk = self._desk
         tried: set[str] = set()
         for row in rows:
@@ -172,12 +177,12 @@ class _Balancing:
                 desk.refuse(row, [desk.ended])
                 continue
             tried.add(name)
-            mark = desk.mark()
+            mark, loads = desk.mark(), desk.loads.percent[self._part].T
             if why := relocate(desk, row, self._reason, prefer=self._prefer):
                 desk.refuse(row, [why])
                 continue
-            gained = before - _imbalances(desk, self._part).max()
-            if gained < self._worth.margin + self._worth.cost * size:
+            if not self._worth.of_all(loads, desk.loads.percent[self._part].T):
+                gained = before - _imbalances(desk, self._part).max()
                 desk.rewind(mark)
                 desk.refuse(
                     row, [f"moving its group of {size} would gain {max(gained, 0):.1f} points"]

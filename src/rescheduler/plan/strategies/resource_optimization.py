@@ -12,6 +12,7 @@ from typing import Final
 import numpy as np
 
 from rescheduler.model.moves import Report
+from rescheduler.plan.balancing import pace
 from rescheduler.plan.balancing.taking_part import (
     ceiling,
     may_take,
@@ -53,7 +54,11 @@ def decide(desk: Desk) -> Report:
     moved = len(desk.moves) - start
     still = _overloaded(desk, limits)
     figures = {"overloaded": len(hot), "overloadedAfter": len(still), "moves": moved}
-    summary = f"{_summary(desk, hot, still, moved, limits)}{unknown_words(desk)}"
+    more = 0
+    if not desk.left and still:
+        more = pace.moves_for(desk, pace.above(desk, still, targets(desk)))
+        figures["passesLeft"] = pace.passes_for(desk, more)
+    summary = f"{_summary(desk, hot, still, moved, more)}{unknown_words(desk)}"
     return Report(strategy=NAME, acted=moved > 0, summary=summary, figures=figures)
 
 
@@ -115,13 +120,16 @@ class _Relief:
         after = desk.loads.percent[self._node]
         if not (after > self._limits).any():
             return
-        stability = desk.configuration.stability
-        gained = float((before - after)[before > self._limits].max())
-        made = desk.mark() - start
-        if made and desk.left and gained < stability.margin_points + stability.move_cost_points:
+        share = desk.configuration.stability.move_cost_percent / 100
+        over = before > self._limits
+        gained = float(((before - after) / (before - self._goal))[over].max())
+        if desk.mark() > start and desk.left and gained < share:
             desk.rewind(start)
             after = before
-        desk.note(self._why_not_relieved(after))
+        held = self._held
+        # What only waits for its turn is told of all nodes together.
+        if desk.left or desk.ended or held.too_big or held.nowhere:
+            desk.note(self._why_not_relieved(after))
 
     def _need(self) -> Figures:
         """By resource: the points that are still too many."""
@@ -130,9 +138,9 @@ class _Relief:
 
     def _who_could_go(self) -> list[int]:
         desk = self._desk
-        found = []
+        found, short = [], self._need() > 0
         for row in desk.movable_on(self._node):
-            if (desk.loads.percent_of(row)[self._node][self._need() > 0] > 0).any():
+            if (desk.loads.of_pod[row][short] > 0).any():
                 found.append(row)
             else:
                 desk.refuse(row, ["it uses nothing of what its node is short of"])
@@ -146,17 +154,13 @@ class _Relief:
         """
         desk, need = self._desk, self._need()
         short = need > 0
-        shares = np.array(
-            [
-                np.minimum(desk.loads.percent_of(row)[self._node][short] / need[short], 1.0).mean()
-                for row in rows
-            ]
-        )
-        half = shares.max() / 2
+        points = 100 * desk.loads.of_pod[rows] / desk.loads.capacity[self._node]
+        shares = np.minimum(points[:, short] / need[short], 1.0).mean(axis=1)
+        half, owns = shares.max() / 2, points.sum(axis=1)
 
         def rank(place: int) -> tuple[bool, int, bool, float, str]:
             row, share = rows[place], float(shares[place])
-            own = float(desk.loads.percent_of(row)[self._node].sum())
+            own = float(owns[place])
             # Of those who are enough, the smallest; of the others, the largest.
             enough = share >= 1
             return (
@@ -268,7 +272,9 @@ def _highest(desk: Desk, limits: Figures) -> str:
     return f"no node is overloaded: the highest {desk.loads.word} are {' and '.join(tops)}"
 
 
-def _summary(desk: Desk, hot: list[int], still: list[int], moved: int, limits: Figures) -> str:
+def _summary(desk: Desk, hot: list[int], still: list[int], moved: int, more: int) -> str:
+    """`more`: moves that are left to later passes."""
+    limits = thresholds(desk)
     names = _few([desk.nodes[node].name for node in hot])
     bounds = " or ".join(
         f"{limit:g} % of {name}" for name, limit in zip(RESOURCES, limits.tolist(), strict=True)
@@ -278,6 +284,10 @@ def _summary(desk: Desk, hot: list[int], still: list[int], moved: int, limits: F
     whom = "it" if len(hot) == 1 else "them"
     done = f"{moves} {whom}" if moved else desk.ended or "no pod can be moved"
     left = f"; {len(still)} still above it" if still and moved else ""
+    if more:
+        counted = "1 move" if moved == 1 else f"{moved} moves"
+        done = f"{counted} now, about {more:,} more to come" if moved else "no more moves now"
+        left = f": {pace.words(desk, more)}"
     ended = f"; {desk.ended}" if desk.ended and moved else ""
     return f"{nodes} above {bounds} ({desk.loads.word}): {names}; {done}{left}{ended}"
 
