@@ -26,6 +26,11 @@ _GATHER_SECONDS: Final = 0.2
 """What calls for an early pass seldom comes alone: several nodes are labelled by one command."""
 _SHORTEST_SECONDS: Final = 1.0
 """From the end of a pass to an early one."""
+_CUT_SHORT_SHARE: Final = 1 / 3
+"""Of the interval: after which a pass that maxReschedulePods cut short is followed by the next,
+once its moves are done. What came of them is known then, where load is by requests; where it is
+measured, its nodes rest until it is.
+"""
 _MANY_FAILURES: Final = 3
 _RESTART_SECONDS: Final = (1.0, 5.0, 15.0, 30.0)
 
@@ -191,11 +196,13 @@ class Loop:
             self._failures = 0
             self._tell(seen, migrator, why, self._clock.monotonic() - begun)
         if seen.run is not None:
-            task = asyncio.create_task(self._carry_out(seen.run), name="carry out a plan")
+            carrying_out = self._carry_out(seen.run, begun if seen.plan.is_cut_short else None)
+            task = asyncio.create_task(carrying_out, name="carry out a plan")
             carrying.add(task)
             task.add_done_callback(carrying.discard)
 
-    async def _carry_out(self, run: PlanRun) -> None:
+    async def _carry_out(self, run: PlanRun, cut_short: float | None) -> None:
+        """`cut_short`: when its pass began, if that had more to do than it was allowed to."""
         moves = run.left
         try:
             await run.run()
@@ -207,6 +214,10 @@ class Loop:
         # Failures alone are no reason: those pods rest for a while, and others wait for their turn.
         if run.moved and (run.skipped or any(move.asked for move in moves)):
             self._early.call("a plan has ended, and something may be left to do")
+        elif cut_short is not None and run.moved and not run.failed:
+            pause = self._configuration.rescheduling_interval_seconds * _CUT_SHORT_SHARE
+            await self._clock.sleep(max(cut_short + pause - self._clock.monotonic(), 0.0))
+            self._early.call("the pass before ended at maxReschedulePods, and its moves are done")
 
     # ------------------------------------------------------------------ waiting
 

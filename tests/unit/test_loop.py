@@ -22,7 +22,7 @@ from rescheduler.migrate import Figures
 from rescheduler.migrate.waves import PlanRun
 from rescheduler.model import names
 from rescheduler.model.cluster import Node
-from rescheduler.model.moves import Plan
+from rescheduler.model.moves import Plan, Report
 from rescheduler.observe.state import ClusterState
 
 TIMES_FASTER = 1000
@@ -94,12 +94,15 @@ class Migrator:
 class Run:
     """A plan that is carried out until it meets this."""
 
-    problem: Exception
+    problem: Exception | None = None
     left: tuple[()] = ()
     moved: int = 0
+    failed: int = 0
+    skipped: tuple[()] = ()
 
     async def run(self) -> None:
-        raise self.problem
+        if self.problem is not None:
+            raise self.problem
 
 
 @dataclass
@@ -118,6 +121,7 @@ class Scene:
     observed: int = 0
     told_to_hurry: bool = False
     run: "Run | None" = None
+    plan: Plan = field(default_factory=Plan)
 
     async def one(self) -> Pass:
         self.passes += 1
@@ -126,7 +130,7 @@ class Scene:
         if problem is not None:
             raise problem
         run = cast("PlanRun | None", self.run)
-        return Pass(snapshot=ClusterState().snapshot(), plan=Plan(), run=run)
+        return Pass(snapshot=ClusterState().snapshot(), plan=self.plan, run=run)
 
     def hurry(self) -> None:
         self.told_to_hurry = True
@@ -279,6 +283,30 @@ async def test_told_to_stop_it_does_not_wait_for_records(monkeypatch: pytest.Mon
         async with asyncio.timeout(60):
             await running
     assert scene.passes == 0
+
+
+CUT_SHORT = Plan(
+    reports=(Report(strategy="LoadBalancing", acted=True, summary="", figures={"passesLeft": 3.0}),)
+)
+
+
+@pytest.mark.parametrize(
+    ("plan", "run", "is_early"),
+    [
+        (CUT_SHORT, Run(moved=10), True),
+        (CUT_SHORT, Run(moved=9, failed=1), False),
+        (Plan(), Run(moved=10), False),
+    ],
+)
+async def test_a_pass_that_was_cut_short_is_followed_early_once_all_its_moves_are_done(
+    monkeypatch: pytest.MonkeyPatch, plan: Plan, run: Run, *, is_early: bool
+) -> None:
+    scene = Scene(iter(()), run=run, plan=plan)
+    stop_at(scene, 2)
+    with playing(monkeypatch, scene) as made, capture_logs() as lines:
+        await made(rescheduling_interval_seconds=600.0).run()
+    _, second = [line.get("early", "") for line in lines if line["event"] == "cycle"]
+    assert ("ended at maxReschedulePods" in second) == is_early
 
 
 async def test_an_error_of_a_plan_is_told_and_passes_go_on(monkeypatch: pytest.MonkeyPatch) -> None:

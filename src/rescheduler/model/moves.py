@@ -115,5 +115,10 @@ class Plan:
     seed: int = 0
 
     @property
+    def is_cut_short(self) -> bool:
+        """By maxReschedulePods: further passes have something to do."""
+        return any(each.figures.get("passesLeft") for each in self.reports)
+
+    @property
     def summary(self) -> str:
         return "; ".join(f"{each.strategy}: {each.summary}" for each in self.reports)

@@ -172,12 +172,12 @@ def test_how_many_passes_are_left_is_told() -> None:
     (report,) = decided.reports
     assert report.figures["passesLeft"] == 35
     assert report.summary.endswith(
-        "; about 35 more passes at this pace (18m at one every 30s); raise maxReschedulePods, for "
-        "example to 5%"
+        "; about 35 more passes at this pace (at most 18m, at one every 30s); raise "
+        "maxReschedulePods, for example to 5%"
     )
     slow = planned(large_nodes("a", "b"), pods, max_reschedule_pods="5%")
     assert len(slow.moves) == 45
-    assert "about 7 more passes at this pace (3m30s at one every 30s)" in slow.summary
+    assert "about 7 more passes at this pace (at most 3m30s, at one every 30s)" in slow.summary
     assert "raise" not in slow.summary
 
 

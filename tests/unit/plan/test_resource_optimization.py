@@ -132,8 +132,8 @@ def test_no_more_moves_than_are_allowed() -> None:
     assert len(decided.moves) == 1
     assert decided.summary == (
         "ResourceOptimization: 1 node is above 80 % of cpu or 80 % of memory (requests): a; "
-        "1 move now, about 3 more to come: about 3 more passes at this pace (1m30s at one every "
-        "30s)"
+        "1 move now, about 3 more to come: about 3 more passes at this pace (at most 1m30s, "
+        "at one every 30s)"
     )
     assert decided.reports[0].figures["passesLeft"] == 3
     assert decided.notes == ()

@@ -70,7 +70,7 @@ def words(desk: Desk, moves: int) -> str:
     """Of so many moves that are left to later passes."""
     passes, interval = passes_for(desk, moves), desk.configuration.rescheduling_interval_seconds
     counted = "1 more pass" if passes == 1 else f"{passes:,} more passes"
-    text = f"about {counted} at this pace ({_text(passes * interval)} at one every "
+    text = f"about {counted} at this pace (at most {_text(passes * interval)}, at one every "
     text += f"{_text(interval)})"
     return f"{text}{_advice(desk, moves)}" if passes > _MANY else text
 
