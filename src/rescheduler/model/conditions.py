@@ -1,5 +1,7 @@
 """Conditions in the status of an object as the API server sends it."""
 
+from datetime import datetime
+
 from rescheduler.model.objects import Object
 
 
@@ -13,3 +15,10 @@ def find(raw: Object, kind: str) -> Object | None:
         if condition["type"] == kind:
             return condition  # type: ignore[no-any-return]
     return None
+
+
+def unready_since(pod: Object) -> datetime | None:
+    """When it was Ready last, or made; None: it is Ready, or nobody has told."""
+    ready = find(pod, "Ready") or {}
+    told = ready.get("lastTransitionTime") or pod["metadata"].get("creationTimestamp")
+    return None if not told or ready.get("status") == "True" else datetime.fromisoformat(told)

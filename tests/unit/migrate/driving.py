@@ -311,7 +311,12 @@ class Drive:
         }
         if uid not in controlled:
             self.wrongs.append("evicts though it is no longer a pod of its ReplicaSet")
-        if len(serving) < replica_set["spec"]["replicas"]:
+        wanted = replica_set["spec"]["replicas"]
+        if cluster.asked:
+            # Those that were not Ready before need not be now.
+            before = [each for each in controlled if not is_ours(cluster.pods[each])]
+            wanted = min(wanted, sum(is_ready(cluster.pods[each]) for each in before))
+        if len(serving) < wanted:
             self.wrongs.append(f"evicts though only {len(serving)} others serve")
 
 

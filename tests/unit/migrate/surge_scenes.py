@@ -125,5 +125,12 @@ SHAPES = [
     pytest.param({"replicas": 3}, 1, id="three-replicas-fast-controllers"),
     pytest.param({"replicas": 3, "bare": True, "own_cost": "7"}, 0, id="bare-slow-controllers"),
     pytest.param({"replicas": 1, "bare": True}, 1, id="bare-fast-controllers"),
+    pytest.param({"replicas": 3, "asked": True}, 1, id="asked-fast-controllers"),
+    pytest.param(
+        {"replicas": 3, "asked": True, "stuck": 1}, 0, id="asked-beside-stuck-slow-controllers"
+    ),
+    pytest.param(
+        {"replicas": 4, "asked": True, "stuck": 2}, 1, id="asked-beside-stuck-fast-controllers"
+    ),
 ]
 each_shape = pytest.mark.parametrize(("shape", "ticks"), SHAPES)

@@ -56,6 +56,10 @@ class ToyCluster:
     """Without a Deployment: a ReplicaSet that someone made by hand."""
     alone: bool = False
     """A single pod that nobody controls."""
+    asked: bool = False
+    """By a person or a maintenance."""
+    stuck: int = 0
+    """Of its pods, so many are not Ready, and never will be."""
     own_cost: str = ""
     """What the user had set on the original."""
     settings: Migration = SETTINGS
@@ -100,6 +104,8 @@ class ToyCluster:
             annotations[names.DELETION_COST] = self.own_cost
         for uid in sorted(self.pods)[: self.moving]:
             self.ask_for(uid)
+        for uid in sorted(self.pods)[self.replicas - self.stuck :]:
+            self.turn_unready(uid, for_seconds=10**6)
 
     def ask_for(
         self,
@@ -119,6 +125,7 @@ class ToyCluster:
             target=target,
             strategy="LoadBalancing",
             reason="a test",
+            asked=self.asked,
         )
         record = records.build(move, self.settings, attempt=1, group=group, group_size=group_size)
         record["metadata"] |= {"uid": f"record-{uid}", "creationTimestamp": self.now.isoformat()}
@@ -275,6 +282,7 @@ class ToyCluster:
 
     def turn_unready(self, uid: str, *, for_seconds: int) -> None:
         set_ready(self.pods[uid], ready=False)
+        self.pods[uid]["status"]["conditions"][0]["lastTransitionTime"] = self.now.isoformat()
         touch(self.pods[uid])
         self.healing[uid] = self.time + for_seconds
 
@@ -465,6 +473,7 @@ class ToyCluster:
         self.made += 1
         uid = f"pod-{self.made:03d}"
         pod["metadata"] |= {"uid": uid, "resourceVersion": "1", "made": self.made}
+        pod["metadata"]["creationTimestamp"] = self.now.isoformat()
         pod["metadata"].setdefault("ownerReferences", [])
         pod["status"] = {"phase": "Pending", "conditions": []}
         self.pods[uid] = pod

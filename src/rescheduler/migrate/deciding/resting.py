@@ -45,14 +45,8 @@ def stuck(intent: Intent, view: View, now: datetime) -> frozenset[str]:
     return frozenset(
         pod["metadata"]["uid"]
         for pod in view.pods
-        if not conditions.holds(pod, "Ready") and _unready_since(pod) < limit
+        if (since := conditions.unready_since(pod)) and since < limit
     )
-
-
-def _unready_since(pod: Object) -> datetime:
-    ready = conditions.find(pod, "Ready") or {}
-    since = ready.get("lastTransitionTime") or pod["metadata"]["creationTimestamp"]
-    return datetime.fromisoformat(since)
 
 
 def why_unready(view: View, stuck: Container[str] = ()) -> str:

@@ -1,6 +1,7 @@
 """The way back: everything as it was, and nobody harmed by it. Pure."""
 
 from dataclasses import replace
+from datetime import datetime
 
 from rescheduler.migrate.deciding import marks, patience, replicas, selecting, verdicts
 from rescheduler.migrate.deciding.facts import Intent, Progress, View
@@ -80,8 +81,16 @@ def _is_complete_without(view: View, intent: Intent) -> bool:
         return original is None or not is_active(original) or conditions.holds(original, "Ready")
     if view.replica_set is None:
         return True
-    ready = sum(is_active(pod) and conditions.holds(pod, "Ready") for pod in view.pods)
-    return ready >= replicas.wanted(view.replica_set)
+    active = [pod for pod in view.pods if is_active(pod)]
+    # Who was away before there was a copy was not evicted on its account.
+    there = [p for p in active if conditions.holds(p, "Ready") or _was_away(p, view.copy)]
+    return len(there) >= replicas.wanted(view.replica_set)
+
+
+def _was_away(pod: Object, copy: Object | None) -> bool:
+    since, made = conditions.unready_since(pod), (copy or {}).get("metadata", {})
+    told = made.get("creationTimestamp")
+    return bool(since and told and since <= datetime.fromisoformat(told))
 
 
 def _stands_in(view: View, copy: Object) -> bool:
