@@ -1,60 +1,116 @@
-"""What the READMEs show is what the commands print."""
+"""What the READMEs show is what the commands print, and what they call a default is one."""
 
 import re
 import shlex
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+import yaml
 from typer.testing import CliRunner
 
+from rescheduler import config
 from rescheduler.cli.commands import app
+from rescheduler.config import settings_beside_defaults
 
 ROOT = Path(__file__).parents[2]
+HEADER = "apiVersion: rescheduler.io/v1alpha1\nkind: ReschedulerConfiguration\n"
+
+pytestmark = pytest.mark.parametrize("readme", ["README.md", "README.zh-CN.md"])
 
 
-@pytest.mark.parametrize("name", ["README.md", "README.zh-CN.md"])
-def test_every_line_that_is_shown_of_a_plan_is_printed(
-    name: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(ROOT)
-    text = (ROOT / name).read_text()
-    block = next(
-        each for each in re.findall(r"```console\n(.*?)```", text, re.DOTALL) if "plan -f" in each
-    )
-    shown: dict[str, list[str]] = {}
+def blocks(readme: str, language: str, about: str) -> Iterator[str]:
+    text = (ROOT / readme).read_text()
+    for each in re.findall(rf"```{language}\n(.*?)```", text, re.DOTALL):
+        if about in each:
+            yield each
+
+
+def shown(block: str) -> dict[str, list[str]]:
+    """By command: the lines below it."""
+    found: dict[str, list[str]] = {}
     for line in block.splitlines():
         if line.startswith("$ "):
-            shown[line.removeprefix("$ ")] = []
+            found[line.removeprefix("$ ").split("  #")[0].strip()] = []
         else:
-            shown[next(reversed(shown))].append(line)
-    assert len(shown) == 2
-    for command, lines in shown.items():
-        result = CliRunner().invoke(app, shlex.split(command)[1:])
-        assert result.exit_code == 0
+            found[next(reversed(found))].append(line)
+    return found
+
+
+def printed(command: str) -> list[str]:
+    result = CliRunner().invoke(app, shlex.split(command)[1:])
+    assert result.exit_code == 0, result.output
+    return result.stdout.splitlines()
+
+
+def test_every_line_that_is_shown_of_a_plan_is_printed(
+    readme: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(ROOT)
+    [block] = blocks(readme, "console", "plan -f")
+    commands = shown(block)
+    assert len(commands) == 2
+    for command, lines in commands.items():
         assert lines
-        assert set(lines) - set(result.stdout.splitlines()) == set()
-
-
-@pytest.mark.parametrize("name", ["README.md", "README.zh-CN.md"])
-def test_the_summary_that_is_shown_of_the_demo_is_printed(name: str, ended: set[str]) -> None:
-    text = (ROOT / name).read_text()
-    block = next(
-        each
-        for each in re.findall(r"```console\n(.*?)```", text, re.DOTALL)
-        if "demo --seed" in each
-    )
-    command, *lines = block.splitlines()
-    assert command == "$ .venv/bin/rescheduler demo --seed 0 | tail"
-    assert {without_numbers(line) for line in lines} - ended == set()
+        assert set(lines) - set(printed(command)) == set()
 
 
 @pytest.fixture(scope="module")
-def ended() -> set[str]:
-    """By a smaller cluster: the numbers are others, and so they are left out."""
-    result = CliRunner().invoke(app, ["demo", "--seed", "0", "--nodes", "6"])
-    assert result.exit_code == 0
-    return {without_numbers(line) for line in result.stdout.splitlines()}
+def demo() -> list[str]:
+    return printed("rescheduler demo --seed 0")
 
 
-def without_numbers(line: str) -> str:
-    return re.sub(r"\d+(\.\d+)?", "#", line)
+def test_the_figures_of_the_demo_are_those_that_it_prints(readme: str, demo: list[str]) -> None:
+    """But for the time that it took, which is not shown."""
+    [block] = blocks(readme, "console", "demo --seed")
+    [(command, lines)] = shown(block).items()
+    assert command == ".venv/bin/rescheduler demo --seed 0 | tail"
+    assert len(lines) > 5
+    assert set(lines) - set(demo) == set()
+
+
+def test_the_first_configuration_is_valid_and_says_the_defaults(
+    readme: str, tmp_path: Path
+) -> None:
+    [block] = blocks(readme, "console", "cat > careful.yaml")
+    text = block.split("<<END\n")[1].split("END\n")[0]
+    path = tmp_path / "careful.yaml"
+    path.write_text(text)
+    assert printed(f"rescheduler validate --config {path}")
+    # It is careful by its scope alone.
+    set_beside = settings_beside_defaults(config.load(path))
+    assert set_beside.keys() == {"scope.namespaces", "scope.nodeSelector"}
+
+
+def test_what_is_called_a_default_is_one(readme: str) -> None:
+    [block] = blocks(readme, "yaml", "migration:")
+    assert settings_beside_defaults(config.parse(HEADER + block)) == {}
+    [block] = blocks(readme, "yaml", "usage:")
+    set_beside = settings_beside_defaults(config.parse(HEADER + block))
+    assert {name.rpartition(".")[0] for name in set_beside} == {"usage.prometheus"}
+
+
+def test_mistakes_are_named_as_it_is_shown(readme: str, tmp_path: Path) -> None:
+    [block] = blocks(readme, "console", "validate --config wrong.yaml")
+    [lines] = shown(block).values()
+    wrong = {"cpuTreshold": 80, "maxReschedulePods": -1, "scope": {"namespaces": []}}
+    path = tmp_path / "wrong.yaml"
+    path.write_text(HEADER + yaml.safe_dump(wrong))
+    result = CliRunner().invoke(app, ["validate", "--config", str(path)])
+    assert result.exit_code == 1
+    assert str(result.exception or result.output).replace(f"{tmp_path}/", "").strip() == (
+        "\n".join(lines).removeprefix("error: ")
+    )
+
+
+def test_every_command_that_is_shown_is_there(readme: str) -> None:
+    """With the flags that it is shown with."""
+    for block in blocks(readme, "console", ".venv/bin/rescheduler"):
+        for line in re.findall(r"\.venv/bin/rescheduler ([^|\n]*)", block):
+            words = shlex.split(line.split("  #")[0])
+            name = next(word for word in words if not word.startswith("-"))
+            flags = [word for word in words if word.startswith("--")]
+            command = [name, words[1]] if name in ("snapshot", "explain") else [name]
+            described = CliRunner().invoke(app, [*command, "--help"], env={"COLUMNS": "200"})
+            assert described.exit_code == 0, line
+            assert [flag for flag in flags if flag not in described.output] == []

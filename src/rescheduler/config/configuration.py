@@ -87,7 +87,10 @@ class Configuration:
     rescheduling_interval_seconds: float = setting(
         "reschedulingInterval", Duration(lowest=SECOND), default=30.0
     )
-    """From one pass to the next, 1 s to 24 h. Default 30 s."""
+    """From one pass to the next, 1 s to 24 h. Default 30 s. A pass that cannot wait comes early: a
+    node is labelled for maintenance or becomes hot, or the last one ended at maxReschedulePods and
+    its moves are done.
+    """
 
     enabled_strategies: tuple[str, ...] = setting(
         "enabledStrategies", Choices(STRATEGIES), default=("LoadBalancing", "ResourceOptimization")
