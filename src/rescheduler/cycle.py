@@ -13,10 +13,10 @@ from rescheduler.clock import Clock
 from rescheduler.config import Configuration, Forced
 from rescheduler.kube import KubeApi
 from rescheduler.leading import Term
-from rescheduler.migrate import Figures, Intent, Outcome, cordoning, migrating, strays
+from rescheduler.migrate import Figures, Intent, Outcome, cordoning, migrating, strays, telling
 from rescheduler.migrate.waves import PlanRun, TakesMoves
 from rescheduler.model.cluster import Node
-from rescheduler.model.moves import Move, Plan, Way
+from rescheduler.model.moves import Emptying, Move, Plan, Refusal, Way
 from rescheduler.model.snapshot import Snapshot
 from rescheduler.observe import Observer, observing
 
@@ -66,6 +66,8 @@ class _Told:
 
     reports: dict[str, tuple[bool, bool]] = field(default_factory=dict)
     notes: set[str] = field(default_factory=set)
+    stay: dict[str, frozenset[Refusal]] = field(default_factory=dict)
+    """By node in maintenance: which pods stay there, and why."""
 
 
 class Passes:
@@ -110,6 +112,8 @@ class Passes:
         # 3. Plan, beside the event loop: what is under way does not wait for it.
         decided = await asyncio.to_thread(self._plan, snapshot, self._search())
         self._explain(decided, snapshot)
+        if self._migrator is not None:
+            await self._tell_on_nodes(snapshot, decided)
         # 4. Migrate: it is carried out while further passes are made.
         return Pass(snapshot=snapshot, plan=decided, run=self._begin(decided.moves))
 
@@ -146,6 +150,23 @@ class Passes:
 
     # ------------------------------------------------------------------ telling
 
+    async def _tell_on_nodes(self, snapshot: Snapshot, decided: Plan) -> None:
+        found = {
+            each.node: telling.in_words(
+                each.left, {pod.full_name: "; ".join(pod.reasons) for pod in each.stay}
+            )
+            for each in decided.emptying
+        }
+        is_enabled = _MAINTENANCE in self._configuration.enabled_strategies
+        cordoned_nodes = self._configuration.node_maintenance.cordoned_nodes
+
+        def wanted(node: Node) -> telling.Wanted:
+            return telling.for_maintenance(
+                found.get(node.name), is_enabled=is_enabled, cordoned_nodes=cordoned_nodes
+            )
+
+        await telling.keep_telling(self._kube, self._nodes_in_scope(snapshot), wanted)
+
     def _explain(self, decided: Plan, snapshot: Snapshot) -> None:
         log = structlog.get_logger()
         for report in decided.reports:
@@ -155,7 +176,11 @@ class Passes:
             told = (log.warning if report.blind else log.info) if is_news else log.debug
             words = "strategy acts" if report.acted else "strategy rests"
             told(words, strategy=report.strategy, because=report.summary)
+        self._explain_maintenance(decided.emptying)
+        of_nodes = {each.note for each in decided.emptying}
         for note in decided.notes:
+            if note in of_nodes:
+                continue  # pod by pod it has just been told
             told = log.debug if note in self._told.notes else log.warning
             told("note", text=note)
         self._told.notes = set(decided.notes)
@@ -167,8 +192,24 @@ class Passes:
             pods=len(snapshot.rows),
             unreadable=len(snapshot.unreadable),
         )
+        in_maintenance = {pod.full_name for each in decided.emptying for pod in each.stay}
         for refusal in decided.refusals:
-            log.debug("stays", pod=refusal.full_name, because="; ".join(refusal.reasons))
+            if refusal.full_name not in in_maintenance:
+                log.debug("stays", pod=refusal.full_name, because="; ".join(refusal.reasons))
+
+    def _explain_maintenance(self, emptying: Iterable[Emptying]) -> None:
+        """Who is left on a node, and why: once as news, and then for those who look closely."""
+        log = structlog.get_logger()
+        before, self._told.stay = self._told.stay, {}
+        for each in emptying:
+            known = before.get(each.node)
+            self._told.stay[each.node] = frozenset(each.stay)
+            told = log.info if known != frozenset(each.stay) else log.debug
+            told("node in maintenance", node=each.node, left=each.left, summary=each.note)
+            for pod in each.stay:
+                told = log.debug if known and pod in known else log.warning
+                because = "; ".join(pod.reasons)
+                told("stays in maintenance", node=each.node, pod=pod.full_name, because=because)
 
 
 # ---------------------------------------------------------------------- questions of others

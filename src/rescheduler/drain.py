@@ -19,7 +19,7 @@ from rescheduler.cycle import GRACE_SECONDS, checking, to_an_end
 from rescheduler.errors import ReschedulerError
 from rescheduler.kube import KubeApi
 from rescheduler.leading import Leadership, Term
-from rescheduler.migrate import Migrator, Outcome, cordoning, migrating
+from rescheduler.migrate import Migrator, Outcome, cordoning, migrating, telling
 from rescheduler.migrate.deciding import records
 from rescheduler.migrate.waves import PlanRun
 from rescheduler.model import names
@@ -72,6 +72,8 @@ class Drain:
         self._clock = clock
         self._node = node
         self._say = say
+        self._told = ""
+        """On the node, about who is left."""
         self._has_waited = False
         self._is_stopping = False
         self._run: PlanRun | None = None
@@ -132,7 +134,7 @@ class Drain:
                 await self._cordon(kube)
                 await self._see_cordon(observer)
                 await to_an_end(
-                    self._empty(observer, migrator),
+                    self._empty(kube, observer, migrator),
                     migrator,
                     may_write=leadership.may_write if leadership else lambda: False,
                     stop=self._stop,
@@ -194,10 +196,11 @@ class Drain:
 
     # ------------------------------------------------------------------ its pods
 
-    async def _empty(self, observer: Observer, migrator: Migrator) -> None:
+    async def _empty(self, kube: KubeApi, observer: Observer, migrator: Migrator) -> None:
         while not self._is_stopping:
             decided = await self._plan(observer.snapshot())
             self._note_who_stays(observer.snapshot(), decided)
+            await self._tell_on_node(kube, observer.snapshot())
             if not decided.moves:
                 if not await self._wait_for_others(observer):
                     return
@@ -217,6 +220,7 @@ class Drain:
             await self._catch_up(observer, [move for move, end in run.outcomes if end.moved])
             if not run.moved:
                 self._note_who_stays(observer.snapshot(), decided)
+                await self._tell_on_node(kube, observer.snapshot())
                 return
 
     async def _wait_for_others(self, observer: Observer) -> bool:
@@ -269,6 +273,13 @@ class Drain:
                 f"{outcome.reason}: {outcome.message}"
             )
 
+    async def _tell_on_node(self, kube: KubeApi, snapshot: Snapshot) -> None:
+        left = len(should_go(snapshot, self._node, even_if_leaving=True))
+        found = telling.in_words(left, self.progress.stay)
+        if found != self._told:
+            await telling.tell(kube, self._node, telling.by_drain(found))
+            self._told = found
+
     def _note_who_stays(self, snapshot: Snapshot, decided: Plan) -> None:
         reasons = {each.full_name: "; ".join(each.reasons) for each in decided.refusals}
         goes = {move.full_name for move in decided.moves}
@@ -303,12 +314,12 @@ def concerning(moves: Iterable[Move], node: str) -> Iterable[Move]:
     return (move for move in found if move.source == node or move.group in groups)
 
 
-def should_go(snapshot: Snapshot, node: str) -> list[Pod]:
+def should_go(snapshot: Snapshot, node: str, *, even_if_leaving: bool = False) -> list[Pod]:
     """Who is on the node and neither leaves it already nor ends with it."""
     return [
         pod
         for pod in snapshot.pods_on(node)
-        if not pod.leaving
+        if (even_if_leaving or not pod.leaving)
         and names.MIRROR_POD not in pod.annotations
         and (pod.owner is None or pod.owner.kind != "DaemonSet")
     ]

@@ -1,13 +1,14 @@
-"""What cannot wait for its turn: a node labelled for maintenance, or one that has become hot."""
+"""What cannot wait for its turn: a node that is to be emptied, or one that has become hot."""
 
 import asyncio
+from collections.abc import Iterator
 from typing import Final
 
 from rescheduler.clock import Clock
 from rescheduler.config import Configuration
-from rescheduler.model import names
 from rescheduler.model.snapshot import Snapshot
 from rescheduler.observe import Observer
+from rescheduler.plan.fitting.nodes import is_cordoned, is_in_maintenance
 from rescheduler.plan.loads import Loads
 
 _GLANCE_SECONDS: Final = 5.0
@@ -43,7 +44,7 @@ class Watched:
         self._clock = clock
         self._configuration = configuration
         self._minds_loads = "ResourceOptimization" in configuration.enabled_strategies
-        self._maintained = self._in_maintenance()
+        self._labelled, self._cordoned = self._in_maintenance()
         self._hot = self._hot_nodes() if self._minds_loads else frozenset()
         self._samples = observer.samples if self._minds_loads else 0
 
@@ -66,19 +67,24 @@ class Watched:
         return self._samples != before
 
     def _news_of_maintenance(self) -> str:
-        now = self._in_maintenance()
-        began, ended = sorted(now - self._maintained), sorted(self._maintained - now)
-        words = [f"{', '.join(began)} labelled for maintenance"] if began else []
-        words += [f"{', '.join(ended)} no longer labelled for maintenance"] if ended else []
-        self._maintained = now
+        labelled, cordoned = self._in_maintenance()
+        words = [
+            *_news(self._labelled, labelled, "labelled for maintenance"),
+            *_news(self._cordoned, cordoned, "cordoned"),
+        ]
+        self._labelled, self._cordoned = labelled, cordoned
         return "; ".join(words)
 
-    def _in_maintenance(self) -> frozenset[str]:
+    def _in_maintenance(self) -> tuple[frozenset[str], frozenset[str]]:
+        """Those that are labelled, and those that others have cordoned, if that counts."""
+        maintains = self._configuration.node_maintenance
         selector = self._configuration.scope.node_selector
-        return frozenset(
-            node.name
-            for node in self._observer.nodes()
-            if node.labels.get(names.MAINTENANCE) == "true" and selector.matches(node.labels)
+        nodes = [node for node in self._observer.nodes() if selector.matches(node.labels)]
+        return (
+            frozenset(each.name for each in nodes if is_in_maintenance(each)),
+            frozenset(
+                each.name for each in nodes if maintains.cordoned_nodes and is_cordoned(each)
+            ),
         )
 
     def _news_of_loads(self) -> str:
@@ -90,6 +96,13 @@ class Watched:
     def _hot_nodes(self) -> frozenset[str]:
         snapshot = self._observer.with_usage(self._observer.snapshot())
         return hot_nodes(snapshot, self._configuration)
+
+
+def _news(before: frozenset[str], now: frozenset[str], what: str) -> Iterator[str]:
+    if began := sorted(now - before):
+        yield f"{', '.join(began)} {what}"
+    if ended := sorted(before - now):
+        yield f"{', '.join(ended)} no longer {what}"
 
 
 def hot_nodes(snapshot: Snapshot, configuration: Configuration) -> frozenset[str]:

@@ -13,7 +13,7 @@ import pytest
 from structlog.testing import capture_logs
 
 from rescheduler import loop
-from rescheduler.config import Configuration
+from rescheduler.config import Configuration, NodeMaintenanceSettings
 from rescheduler.cycle import GRACE_SECONDS, Pass, to_an_end
 from rescheduler.errors import ReschedulerError
 from rescheduler.kube import KubeApi, errors
@@ -46,10 +46,15 @@ class Observer:
 
     def __init__(self) -> None:
         self.labels: dict[str, str] = {}
+        self.unschedulable = False
         self._changed = asyncio.Event()
 
     def label(self, value: str) -> None:
         self.labels = {names.MAINTENANCE: value}
+        self._changed.set()
+
+    def cordon(self, wanted: object) -> None:
+        self.unschedulable = bool(wanted)
         self._changed.set()
 
     def nodes(self) -> tuple[Node, ...]:
@@ -59,7 +64,7 @@ class Observer:
             taints=(),
             allocatable={},
             ready=True,
-            unschedulable=False,
+            unschedulable=self.unschedulable,
         )
         return (node,)
 
@@ -231,6 +236,45 @@ async def test_a_label_is_not_kept_waiting(monkeypatch: pytest.MonkeyPatch) -> N
             await made(rescheduling_interval_seconds=86_400.0).run()
     early = [line.get("early") for line in lines if line["event"] == "cycle"]
     assert early == [None, "a labelled for maintenance", "a no longer labelled for maintenance"]
+
+
+async def test_a_cordon_that_counts_is_not_kept_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
+    scene = Scene(iter(()))
+
+    def in_pass(number: int) -> None:
+        changes = {1: scene.observer.cordon, 2: scene.observer.cordon, 3: scene.observer.label}
+        if number in changes:
+            value = "true" if number in (1, 3) else ""
+            asyncio.get_running_loop().call_soon(changes[number], value)
+        else:
+            scene.stop.set()
+
+    scene.in_pass = in_pass
+    maintenance = NodeMaintenanceSettings(cordoned_nodes=True)
+    with playing(monkeypatch, scene) as made, capture_logs() as lines:
+        async with asyncio.timeout(60):
+            await made(rescheduling_interval_seconds=86_400.0, node_maintenance=maintenance).run()
+    early = [line.get("early") for line in lines if line["event"] == "cycle"]
+    assert early == [None, "a cordoned", "a no longer cordoned", "a labelled for maintenance"]
+
+
+async def test_a_cordon_that_counts_for_nothing_waits(monkeypatch: pytest.MonkeyPatch) -> None:
+    scene = Scene(iter(()))
+
+    def in_pass(number: int) -> None:
+        if number == 1:
+            loop = asyncio.get_running_loop()
+            loop.call_soon(scene.observer.cordon, "true")
+            loop.call_soon(scene.observer.label, "true")
+        else:
+            scene.stop.set()
+
+    scene.in_pass = in_pass
+    with playing(monkeypatch, scene) as made, capture_logs() as lines:
+        async with asyncio.timeout(60):
+            await made(rescheduling_interval_seconds=86_400.0).run()
+    early = [line.get("early") for line in lines if line["event"] == "cycle"]
+    assert early == [None, "a labelled for maintenance"]
 
 
 async def test_what_keeps_it_from_beginning_is_told_and_it_ends(

@@ -5,10 +5,10 @@ there is never one without the other, whenever the process dies. Whoever cordone
 keeps it so; whoever uncordons ours while it is labelled has the last word.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 import structlog
 
@@ -16,6 +16,8 @@ from rescheduler.kube import KubeApi, Object, errors
 from rescheduler.model import names, objects
 from rescheduler.model.cluster import Node
 from rescheduler.wire import NODES
+
+T = TypeVar("T")
 
 _TRIES: Final = 3
 """A node changes with every heartbeat, and each try needs a version that holds."""
@@ -40,6 +42,8 @@ class State:
     unschedulable: bool
     noted: str
     """The value of our annotation; empty: there is none."""
+    told: str = ""
+    """What we have told on it about the pods that are left."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +53,7 @@ class Change:
     unschedulable: bool | None
     """None: as it is."""
     noted: Noted | None
-    """None: the annotation goes."""
+    """None: the annotation goes, and what was told about the maintenance with it."""
 
 
 _CORDON: Final = Change("cordons", unschedulable=True, noted=Noted.MAINTENANCE)
@@ -57,6 +61,7 @@ _CORDON_TO_DRAIN: Final = Change("cordons", unschedulable=True, noted=Noted.DRAI
 _UNCORDON: Final = Change("uncordons", unschedulable=False, noted=None)
 _RELEASE: Final = Change("leaves uncordoned, as somebody wants it", None, Noted.RELEASED)
 _FORGET: Final = Change("forgets that it was cordoned", unschedulable=None, noted=None)
+_UNTELL: Final = Change("tells nothing more", unschedulable=None, noted=None)
 LEAVE_CORDONED: Final = Change("leaves cordoned", unschedulable=None, noted=None)
 
 Decide = Callable[[State], Change | None]
@@ -98,7 +103,7 @@ def to_leave_nothing(state: State) -> Change | None:
     labelled for maintenance, may be under repair: nobody's pods are to come back to it by this.
     """
     if not state.noted:
-        return None
+        return _UNTELL if state.told else None
     if state.unschedulable and (state.labelled or state.noted == Noted.DRAIN):
         return LEAVE_CORDONED
     is_ours = state.unschedulable and state.noted == Noted.MAINTENANCE
@@ -110,6 +115,7 @@ def state_of(node: Node) -> State:
         labelled=node.labels.get(names.MAINTENANCE) == "true",
         unschedulable=node.unschedulable,
         noted=node.annotations.get(names.CORDONED, ""),
+        told=node.annotations.get(names.MAINTENANCE_STATUS, ""),
     )
 
 
@@ -118,14 +124,17 @@ def state_of_object(node: Object) -> State:
         labelled=objects.labels(node).get(names.MAINTENANCE) == "true",
         unschedulable=bool((node.get("spec") or {}).get("unschedulable")),
         noted=objects.annotations(node).get(names.CORDONED, ""),
+        told=objects.annotations(node).get(names.MAINTENANCE_STATUS, ""),
     )
 
 
 def _patch(node: Object, change: Change) -> Mapping[str, Any]:
-    noted = {names.CORDONED: change.noted.value if change.noted else None}
+    annotations = {names.CORDONED: change.noted.value if change.noted else None}
+    if change.noted is None:
+        annotations[names.MAINTENANCE_STATUS] = None
     # With its version: what it was decided by must still be so.
     version = node["metadata"]["resourceVersion"]
-    patch: dict[str, Any] = {"metadata": {"annotations": noted, "resourceVersion": version}}
+    patch: dict[str, Any] = {"metadata": {"annotations": annotations, "resourceVersion": version}}
     if change.unschedulable is not None:
         patch["spec"] = {"unschedulable": change.unschedulable or None}
     return patch
@@ -157,12 +166,17 @@ async def apply(kube: KubeApi, name: str, decide: Decide, *, uid: str = "") -> C
     Raises:
         NotFound: there is no such node.
     """
+    return await unless_it_conflicts(lambda: _try_to_apply(kube, name, decide, uid))
+
+
+async def unless_it_conflicts(attempt: Callable[[], Awaitable[T]]) -> T:
+    """With a node that changes between look and write: then it is looked at again."""
     for _ in range(_TRIES - 1):
         try:
-            return await _try_to_apply(kube, name, decide, uid)
+            return await attempt()
         except errors.Conflict:
             continue
-    return await _try_to_apply(kube, name, decide, uid)
+    return await attempt()
 
 
 async def _try_to_apply(kube: KubeApi, name: str, decide: Decide, uid: str) -> Change | None:

@@ -70,6 +70,21 @@ class Report:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Emptying:
+    """What becomes of the pods of a node in maintenance, but for those that are a part of it: of
+    DaemonSets, and static ones.
+    """
+
+    node: str
+    left: int
+    """Pods that are on it now."""
+    stay: tuple[Refusal, ...]
+    """Those of them that cannot leave, in the order of their names."""
+    note: str
+    """All of it in words, as it stands among the notes of the plan."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class NodeLoad:
     """Of one node, before and after the plan, in per cent of allocatable."""
 
@@ -110,6 +125,8 @@ class Plan:
     """What a reader should know beside the moves: what was not seen, maintenance that nobody
     does, pods that fit nowhere.
     """
+    emptying: tuple[Emptying, ...] = ()
+    """Every node in maintenance."""
     steps: int = 0
     """What a long search took: with the same number as its budget it gives the same plan again."""
     seed: int = 0

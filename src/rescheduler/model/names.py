@@ -35,6 +35,9 @@ WAY = "rescheduler.io/way"
 # On a node that we cordoned, and will uncordon.
 CORDONED = "rescheduler.io/cordoned"
 
+# On a node that is being emptied: which pods are left on it, and why.
+MAINTENANCE_STATUS = "rescheduler.io/maintenance-status"
+
 # On the record of a migration: whose it is, with whom it moves, and that pods are steered by it.
 POD_UID = "rescheduler.io/pod-uid"
 GROUP = "rescheduler.io/group"
@@ -82,7 +85,9 @@ READ_ON_PODS = frozenset(
     }
 )
 """The annotations that we keep. All others stay with the server: some are large, or secret."""
-READ_ON_NODES = frozenset({NODE_COST, SCALE_DOWN_DISABLED, DO_NOT_DISRUPT, CORDONED})
+READ_ON_NODES = frozenset(
+    {NODE_COST, SCALE_DOWN_DISABLED, DO_NOT_DISRUPT, CORDONED, MAINTENANCE_STATUS}
+)
 READ_ON_OTHERS = frozenset({REVISION, RESCHEDULING, DO_NOT_DISRUPT})
 
 OF_ONE_POD = frozenset(

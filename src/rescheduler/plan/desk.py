@@ -16,7 +16,7 @@ from rescheduler.config import Configuration
 from rescheduler.model import names
 from rescheduler.model.cluster import Node
 from rescheduler.model.columns import NONE, Flag
-from rescheduler.model.moves import Way
+from rescheduler.model.moves import Emptying, Way
 from rescheduler.model.selectors import EVERYTHING
 from rescheduler.model.snapshot import Snapshot
 from rescheduler.plan.adopting import as_adopted
@@ -89,6 +89,7 @@ class Desk:
         self.refused: dict[int, dict[str, None]] = {}
         """By row: reasons, in the order in which they were found."""
         self.notes: dict[str, None] = {}
+        self.emptying: list[Emptying] = []
         self._moved: set[int] = set()
         self._vacated = Vacated(self.placement)
         self.in_scope: Mask = np.ones(len(snapshot.nodes), np.bool_)

@@ -64,6 +64,7 @@ def plan_at(desk: Desk) -> Plan:
         imbalances=tuple(_imbalances(desk, before, after, eligible)),
         word=desk.loads.word,
         notes=tuple(desk.notes),
+        emptying=tuple(desk.emptying),
         steps=desk.steps,
         seed=desk.search.seed,
     )

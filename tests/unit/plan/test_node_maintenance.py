@@ -207,6 +207,13 @@ def test_who_cannot_leave_is_told_with_every_rule() -> None:
         f"a is in maintenance: 1 of 3 pods leave; stay: shop/big ({why}), "
         f"shop/stubborn ({'; '.join(told['stubborn'])})"
     )
+    first, second = at.emptying
+    assert (first.node, first.left, first.note) == ("a", 3, note)
+    assert {each.full_name: list(each.reasons) for each in first.stay} == {
+        "shop/big": [why],
+        "shop/stubborn": told["stubborn"],
+    }
+    assert (second.node, second.left, second.stay) == ("d", 0, ())
 
 
 def test_pods_of_the_node_itself_do_not_count_as_staying() -> None:
@@ -258,6 +265,16 @@ def test_cordoned_nodes_are_emptied_when_that_is_configured() -> None:
     decide(at)
     assert moves(at) == [("x", "a", "b")]
     assert at.moves[0].reason.startswith("a is cordoned; ")
+
+
+def test_our_own_cordon_is_no_reason_to_empty_a_node_whose_label_has_gone() -> None:
+    configuration = Configuration(node_maintenance=NodeMaintenanceSettings(cordoned_nodes=True))
+    ours = replace(node("a"), unschedulable=True, annotations={names.CORDONED: "maintenance"})
+    at = desk([ours, node("b")], [pod("x", "a")], configuration)
+    assert decide(at).summary == "no node is in maintenance"
+    drained = replace(ours, annotations={names.CORDONED: "drain"})
+    at = desk([drained, node("b")], [pod("x", "a")], configuration)
+    assert decide(at).acted
 
 
 def test_a_node_out_of_scope_is_told_and_left_alone() -> None:

@@ -52,6 +52,11 @@ def is_in_maintenance(node: Node) -> bool:
     return node.labels.get(names.MAINTENANCE) == "true"
 
 
+def is_cordoned(node: Node) -> bool:
+    """By somebody else: what we cordoned for a maintenance is uncordoned when the label goes."""
+    return node.unschedulable and node.annotations.get(names.CORDONED) != "maintenance"
+
+
 class NodeFacts:
     """Of one list of nodes; as long as that does not change, it can be kept."""
 

@@ -6,10 +6,10 @@ from typing import Final, Self
 
 from rescheduler.model.cluster import Node
 from rescheduler.model.columns import Flag
-from rescheduler.model.moves import Report
+from rescheduler.model.moves import Emptying, Refusal, Report
 from rescheduler.plan import emptying
 from rescheduler.plan.desk import Desk
-from rescheduler.plan.fitting.nodes import is_in_maintenance
+from rescheduler.plan.fitting.nodes import is_cordoned, is_in_maintenance
 from rescheduler.plan.relocating import after_the_move, relocate
 from rescheduler.plan.strategies.strategy import Strategy
 
@@ -33,8 +33,10 @@ def decide(desk: Desk) -> Report:
             _refuse(desk, unit, nodes, why)
     moved = {move.row for move in desk.moves[start:]}
     farewells = [_Farewell.of(desk, nodes[node], present[node], moved) for node in nodes]
-    for farewell in farewells:
-        desk.note(farewell.note(desk))
+    for node, farewell in zip(nodes, farewells, strict=True):
+        told = farewell.as_told(desk, desk.nodes[node].name)
+        desk.emptying.append(told)
+        desk.note(told.note)
     return _report(desk, farewells)
 
 
@@ -53,7 +55,7 @@ def _nodes_to_empty(desk: Desk) -> dict[int, str]:
 def _why_emptied(desk: Desk, node: Node) -> str:
     if is_in_maintenance(node):
         return "is in maintenance"
-    if node.unschedulable and desk.configuration.node_maintenance.cordoned_nodes:
+    if is_cordoned(node) and desk.configuration.node_maintenance.cordoned_nodes:
         return "is cordoned"
     return ""
 
@@ -108,7 +110,15 @@ class _Farewell:
             stay=sorted(set(staying).difference(gone), key=desk.name),
         )
 
-    def note(self, desk: Desk) -> str:
+    def as_told(self, desk: Desk, node: str) -> Emptying:
+        return Emptying(
+            node=node,
+            left=self.leave + self.on_their_way + len(self.stay),
+            stay=tuple(_refusal(desk, row) for row in self.stay),
+            note=self._note(desk),
+        )
+
+    def _note(self, desk: Desk) -> str:
         words = f"{self.node}: {self.leave} of {self.leave + len(self.stay)} pods leave"
         if self.on_their_way:
             words += f", {self.on_their_way} are on their way out already"
@@ -119,6 +129,11 @@ class _Farewell:
         if self.end_with_it:
             words += f"; {self.end_with_it} of DaemonSets or static end with the node"
         return words
+
+
+def _refusal(desk: Desk, row: int) -> Refusal:
+    namespace, _, pod = desk.name(row).partition("/")
+    return Refusal(namespace=namespace, pod=pod, reasons=tuple(desk.refused.get(row, ())))
 
 
 def _why(desk: Desk, row: int) -> str:
