@@ -164,7 +164,8 @@ async def test_by_label_what_is_excluded_stays_too(own: OwnCluster) -> None:
     async with world.auditor() as auditor, controller(world, **settings(world)) as running:
         await world.wait("all have left that may", is_done)
         audit = await world.audit(auditor)
-        told = {line["pod"].split("/")[1]: line["because"] for line in running.said("stays")}
+        lines = running.said("stays in maintenance")
+        told = {line["pod"].split("/")[1]: line["because"] for line in lines}
     assert_nobody_was_missed(audit, but=INTERRUPTED)
     await assert_all_are_elsewhere(world, full)
     reasons = {
