@@ -36,8 +36,8 @@ test-cluster: controlplane ## Run the tests on a real control plane, the same sc
 
 .PHONY: test-full
 test-full: test crash-matrix ## Run all tests, and those that CI samples in full
-	MANY_MIGRATIONS=200 EXACT_REQUESTS_PODS=12000 QUANTITIES=1000000 FIT_VERDICTS=10000 $(BIN)/python -m pytest \
-		tests/cluster/test_exact_requests.py tests/cluster/test_quantities.py \
+	MANY_MIGRATIONS=200 EXACT_REQUESTS_PODS=12000 QUANTITIES=1000000 FIT_VERDICTS=10000 README_ROWS=all $(BIN)/python -m pytest \
+		tests/cluster/test_readme_figures.py tests/cluster/test_exact_requests.py tests/cluster/test_quantities.py \
 		tests/cluster/test_fit_oracle.py tests/scenarios/test_many_at_once.py
 
 .PHONY: crash-matrix

@@ -6,12 +6,12 @@ from collections.abc import Iterator, Sequence
 from rich.console import Console
 from rich.table import Table
 
-from bench.compare.running import Result
+from bench.compare.running import Result, Until
 from bench.compare.stages import START_UP
 from testbed import build
 
 _FIRST_MINUTE = 60.0
-"""Seconds in which balance is to be within its threshold, with passes of a size for it."""
+"""Seconds in which balance is to be within its threshold."""
 
 OURS = "ours"
 
@@ -37,7 +37,7 @@ def show(results: Sequence[Result], console: Console) -> None:
             scenario = result.scenario
             table.add_section()
             table.add_row(f"({scenario.letter}) {scenario.title}:")
-        table.add_row(f"  {result.contender}", *_figures(result))
+        table.add_row(f"  {result.contender}", *figures(result))
     console.print(_conditions())
     console.print(table)
     for line in _goals(results):
@@ -50,7 +50,7 @@ def _conditions() -> str:
     return f"{programs}, {os.cpu_count()} cores; a pod takes {START_UP} to start\n"
 
 
-def _figures(result: Result) -> tuple[str, ...]:
+def figures(result: Result) -> tuple[str, ...]:
     of_pods = "" if result.scenario.is_about_load else f" of {result.pods}"
     is_peer = not result.contender.startswith(OURS)
     seconds = f"{result.seconds:.1f}"
@@ -72,12 +72,13 @@ def _goals(results: Sequence[Result]) -> Iterator[str]:
         if not contender.startswith(OURS):
             continue
         goals = {"no workload below its replicas": not ours.ever_below}
-        if not ours.scenario.is_about_load:
-            goals["all pods moved"] = ours.moved == ours.pods
-        elif "goes on" not in _figures(ours)[3]:
-            goals["in the first minute"] = ours.seconds <= _FIRST_MINUTE
-        else:
-            goals["pods moved"] = ours.moved > 0
+        match ours.scenario.entries[contender].until:
+            case Until.EMPTY:
+                goals["all pods moved"] = ours.moved == ours.pods
+            case Until.BALANCE:
+                goals["in the first minute"] = ours.is_done and ours.seconds <= _FIRST_MINUTE
+            case _:
+                goals["pods moved"] = ours.moved > 0
         peer = found.get((letter, "kubectl drain"))
         if peer and peer.is_done:
             goals["in no more time than kubectl drain"] = ours.seconds <= peer.seconds
