@@ -330,16 +330,26 @@ class Scene(ABC):
         """A command of a person who may do everything."""
 
     def configuration(self, **settings: Any) -> Path:  # noqa: ANN401
+        return self.default_configuration(
+            **{
+                # Alone in its scope, a process needs no lease; and one that was killed leaves none
+                # that the next would have to wait for. make_world grants a Lease here, for tests
+                # about it.
+                "leaderElection": {"leaderElect": False, "resourceNamespace": self.name},
+                # One move a pass, and the next pass may go on at once: what most tests look at.
+                "maxReschedulePods": 1,
+                "stability": {"cooldown": dict.fromkeys(("pod", "workload", "node"), "0s")},
+                **settings,
+            }
+        )
+
+    def default_configuration(self, **settings: Any) -> Path:  # noqa: ANN401
+        """As a user has it who sets nothing but these, within what belongs to this test."""
         document = {
             "apiVersion": "rescheduler.io/v1alpha1",
             "kind": "ReschedulerConfiguration",
             "scope": {"namespaces": [self.name], "nodeSelector": f"{OWNER}={self.name}"},
-            # Alone in its scope, a process needs no lease; and one that was killed leaves none that
-            # the next would have to wait for. make_world grants a Lease here, for tests about it.
-            "leaderElection": {"leaderElect": False, "resourceNamespace": self.name},
-            # One move a pass, and the next pass may go on at once: what most tests look at.
-            "maxReschedulePods": 1,
-            "stability": {"cooldown": dict.fromkeys(("pod", "workload", "node"), "0s")},
+            "leaderElection": {"resourceNamespace": self.name},
             **settings,
         }
         path = self.folder / "config.yaml"

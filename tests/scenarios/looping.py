@@ -3,6 +3,7 @@
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from testbed.processes import WAIT_SECONDS, Running
@@ -12,8 +13,20 @@ from testbed.scenarios import Scene
 @asynccontextmanager
 async def controller(world: Scene, *flags: str, **settings: Any) -> AsyncIterator[Running]:  # noqa: ANN401
     """`rescheduler run`, as long as the block lasts."""
-    path = str(world.configuration(**settings))
-    running = await world.start_command("run", "--config", path, *flags)
+    async with _controller(world, world.configuration(**settings), *flags) as running:
+        yield running
+
+
+@asynccontextmanager
+async def default_controller(world: Scene, **settings: Any) -> AsyncIterator[Running]:  # noqa: ANN401
+    """The same with everything at its default but these settings."""
+    async with _controller(world, world.default_configuration(**settings)) as running:
+        yield running
+
+
+@asynccontextmanager
+async def _controller(world: Scene, path: Path, *flags: str) -> AsyncIterator[Running]:
+    running = await world.start_command("run", "--config", str(path), *flags)
     try:
         yield running
     except AssertionError as problem:
