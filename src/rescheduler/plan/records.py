@@ -143,7 +143,8 @@ class Records:
 
 
 def is_asked(record: Object) -> bool:
-    return bool(spec(record).get("asked"))
+    """Who writes one by hand, and says nothing, asks."""
+    return bool(spec(record).get("asked", True))
 
 
 def _uid(record: Object) -> str:
