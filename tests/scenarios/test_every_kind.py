@@ -4,106 +4,19 @@ from collections.abc import Collection
 
 import pytest
 
-from testbed.api import Object
 from testbed.audit import Audit, is_ready
-from testbed.builders import behaviour, budget, deployment, job, pod, pod_spec, service, workload
+from testbed.builders import budget, deployment, service
 from testbed.scenarios import OWNER
+from tests.scenarios.every_kind import SYSTEM, UNREADY, apps_on, set_stage
 from tests.scenarios.judging import HISTORY
 from tests.scenarios.looping import as_admin, controller, election
 from tests.scenarios.own_cluster import OwnCluster
 from tests.scenarios.world import World
 
-SYSTEM = "kube-system"
 MAINTENANCE = HISTORY + "maintenance"
 DRAIN = "or use rescheduler drain"
 INTERRUPTED = frozenset({"numbered"})
 """Those that have to end before their successors begin."""
-UNREADY = frozenset({"never", "crashing", "pulling", "alone-pulling"})
-
-
-def spec(**more: object) -> Object:
-    return pod_spec(cpu="50m", memory="32Mi") | more
-
-
-def without_image() -> Object:
-    made = spec()
-    made["containers"][0]["image"] = "registry.invalid/app:1"
-    return made
-
-
-def volumes(**source: object) -> Object:
-    return spec(volumes=[{"name": "local", **source}])
-
-
-def opted_out() -> Object:
-    made = deployment("opted-out", replicas=1, spec=spec())
-    made["spec"]["template"]["metadata"]["labels"][HISTORY + "rescheduling"] = "disabled"
-    return made
-
-
-def of_the_world() -> list[Object]:
-    """In its own namespace."""
-    return [
-        service("web"),
-        budget("web", maxUnavailable=0),
-        deployment("web", replicas=2, spec=spec()),
-        deployment("scratch", replicas=2, spec=volumes(emptyDir={})),
-        deployment("hosted", replicas=1, spec=volumes(hostPath={"path": "/data"})),
-        deployment("critical", replicas=1, spec=spec(priorityClassName="system-cluster-critical")),
-        deployment("never", replicas=1, spec=spec(), annotations=behaviour(never_ready="true")),
-        deployment("crashing", replicas=1, spec=spec(), annotations=behaviour(crashes="true")),
-        deployment("pulling", replicas=1, spec=without_image()),
-        workload("StatefulSet", "numbered", spec=spec(), replicas=1, serviceName="numbered"),
-        workload("DaemonSet", "everywhere", spec=spec()),
-        opted_out(),
-        pod("alone", spec=spec()),
-        pod("alone-scratch", spec=volumes(emptyDir={})),
-        pod("alone-pulling", spec=without_image()),
-        job("task", spec=spec()),
-    ]
-
-
-def of_the_system(world: World) -> Object:
-    toleration = {"key": OWNER, "operator": "Equal", "value": world.name}
-    confined = spec(tolerations=[toleration], nodeSelector={OWNER: world.name})
-    made = deployment("dns", replicas=2, spec=confined)
-    made["metadata"]["namespace"] = SYSTEM
-    return made
-
-
-async def set_stage(world: World) -> str:
-    """The node that has one of each, beside two that have room for all."""
-    full, *others = await world.add_nodes(3)
-    for node in others:
-        await world.cordon(node)
-    manifests = of_the_world()
-    await world.create(*manifests)
-    await world.api.create(of_the_system(world))
-    apps = {each["metadata"]["name"] for each in manifests} | {"dns"}
-
-    async def are_there() -> bool:
-        found = await on(world, full)
-        ready = {app_of(each) for each in found if is_ready(each)}
-        return {app_of(each) for each in found} == apps and apps - ready == UNREADY
-
-    await world.wait("every kind is there", are_there)
-    for node in others:
-        await world.uncordon(node)
-    return full
-
-
-def app_of(found: Object) -> str:
-    name: str = found["metadata"]["labels"]["app"]
-    return name
-
-
-async def on(world: World, node: str) -> list[Object]:
-    found = [*await world.api.list("Pod", world.name), *await world.api.list("Pod", SYSTEM)]
-    return [each for each in found if each["spec"].get("nodeName") == node]
-
-
-async def apps_on(world: World, node: str) -> set[str]:
-    return {app_of(each) for each in await on(world, node)}
 
 
 def settings(world: World, **more: object) -> dict[str, object]:
@@ -208,6 +121,38 @@ async def test_a_leader_carries_out_what_a_command_asks_for(own: OwnCluster) -> 
         run = await as_admin(world, "drain", full, "--config", path)
     assert run.lines[0].endswith("leads, and carries the moves out")
     assert await apps_on(world, full) == {"everywhere", "opted-out"}, run
+
+
+async def test_a_sibling_that_is_not_ready_keeps_nobody_there(world: World) -> None:
+    """Its ReplicaSet would remove it in place of the pod whose copy is Ready."""
+    full, other, third = await world.add_nodes(3)
+    await world.create(service("web"), budget("web", minAvailable=3))
+    await world.deploy(deployment("web", replicas=3), on=full)
+    for node in (full, third):
+        await world.cordon(node)
+    await world.scale("web", 4)
+
+    async def is_there() -> bool:
+        return await world.nodes_of("web") == sorted([full, full, full, other])
+
+    await world.wait("the fourth is there", is_there)
+    await world.uncordon(third)
+    [away] = [each for each in await world.pods("web") if each["spec"]["nodeName"] == other]
+    await world.set_ready(away["metadata"]["name"], ready=False)
+    path = str(world.configuration(**election(world)))
+    async with world.auditor() as auditor:
+        run = await as_admin(world, "drain", full, "--config", path)
+        audit = await world.audit(auditor)
+    assert run.code == 0, run
+    assert run.lines[-1] == f"node/{full} drained: 3 pods moved"
+    # Three are Ready at the beginning, and with their copies more than it wants: never fewer than
+    # three is what its Service and its budget see.
+    assert_nobody_was_missed(audit, but={"web"})
+    await world.wait("it is complete", lambda: _has(world, 4))
+
+
+async def _has(world: World, replicas: int) -> bool:
+    return len(await world.pods("web")) == replicas
 
 
 @pytest.mark.parametrize(

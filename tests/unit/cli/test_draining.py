@@ -42,3 +42,10 @@ def test_help_says_what_becomes_of_the_node(rescheduler: Command) -> None:
     ended = rescheduler("drain", "--help")
     assert "kubectl uncordon NODE" in ended.out
     assert "rescheduler drain worker-1 --dry-run" in ended.out
+
+
+def test_help_names_what_is_taken_and_what_leaves_it_out(rescheduler: Command) -> None:
+    told = " ".join(rescheduler("drain", "--help").out.split())
+    assert "kubectl drain --ignore-daemonsets --delete-emptydir-data --force" in told
+    for flag in ("jobs", "bare-pods", "local-storage", "system", "namespace"):
+        assert f"--skip-{flag} " in told

@@ -25,7 +25,7 @@ from rescheduler.migrate.deciding.steps import (
     Wait,
     Write,
 )
-from tests.unit.migrate.toy_objects import is_active
+from tests.unit.migrate.toy_objects import is_active, is_ready
 from tests.unit.migrate.toy_workload import (
     BudgetRefused,
     Refused,
@@ -257,6 +257,8 @@ class Drive:
         assert view.original
         if len(cluster.budgets_on(dict(view.original))) > 1:
             self.wrongs.append("evicts what nobody can evict")
+        if cluster.unready and is_ready(dict(view.original)):
+            self.wrongs.append("evicts one that would be missed")
         if cluster.owner_uid not in cluster.workloads:
             self.wrongs.append("evicts though nobody would make it anew")
         if not cluster.target or cluster.target["spec"].get("unschedulable"):
@@ -295,6 +297,7 @@ class _Memory:
             steering_seconds=_since(self.steering_since, now),
             evicted=bool(standing.siblings),
             siblings=frozenset(standing.siblings),
+            unready=standing.unready,
             fallback=standing.fallback,
             ending_seconds=_since(self.ending_since, now),
             replacement_seconds=_since(self.gone_since, now),

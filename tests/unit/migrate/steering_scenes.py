@@ -87,6 +87,7 @@ ACTIONS: dict[str, Action] = {
     "deletes the original": _on_original(ToyWorkload.stop),
     "deletes a sibling": _on_sibling(ToyWorkload.stop),
     "the original fails": _on_original(ToyWorkload.fail),
+    "the original turns Ready": _on_original(ToyWorkload.turn_ready),
     "a sibling turns unready": _on_sibling(ToyWorkload.turn_unready),
     "cordons the target": _cordon,
     "the target is lost": _lose_target,
@@ -164,5 +165,7 @@ SHAPES = [
     pytest.param({"kind": "Deployment"}, id="recreate"),
     pytest.param({"kind": "ReplicaSet", "lands": ELSEWHERE}, id="bare-elsewhere"),
     pytest.param({"kind": "Job", "replicas": 2}, id="job"),
+    pytest.param({"kind": "ReplicaSet", "unready": True}, id="unready"),
+    pytest.param({"kind": "StatefulSet", "unready": True}, id="unready-stateful"),
 ]
 each_shape = pytest.mark.parametrize("shape", SHAPES)

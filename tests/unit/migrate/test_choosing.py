@@ -120,6 +120,36 @@ def test_nothing_is_chosen_for_a_pod_that_is_gone_or_going() -> None:
     assert why_not(*scene(replica_set=None)) == "NotNow: its ReplicaSet is gone"
 
 
+# ---------------------------------------------------------------------- who serves nobody
+
+
+def _unready(cluster: ToyCluster) -> None:
+    cluster.turn_unready(cluster.original_uid, for_seconds=60)
+
+
+@pytest.mark.parametrize("kind", ["ReplicaSet", "StatefulSet", "Job"])
+def test_who_is_not_ready_is_evicted_when_somebody_asks(kind: str) -> None:
+    """Though nobody allowed interruptions: nobody is interrupted."""
+    intent, view = scene(_unready)
+    if kind != "ReplicaSet":
+        intent = _owned(intent, kind)
+    assert choose(replace(intent, asked=True), view) is Method.STEER
+    assert choose(intent, view) is not Method.STEER
+    told = replace(intent, asked=True, method=Method.SURGE)
+    assert why_not(told, view).startswith("NotMovable: its move would interrupt it, and Surge is")
+
+
+def test_who_is_not_ready_and_has_no_controller_is_copied_all_the_same() -> None:
+    intent, view = scene(_unready, alone=True)
+    assert choose(replace(intent, asked=True), view) is Method.COPY
+
+
+def test_work_begins_anew_when_somebody_asks() -> None:
+    intent, view = scene(_spec(restartPolicy="OnFailure"), alone=True)
+    assert "its work would be done twice" in why_not(intent, view)
+    assert choose(replace(intent, asked=True), view) is Method.COPY
+
+
 # ---------------------------------------------------------------------- where there cannot be two
 
 

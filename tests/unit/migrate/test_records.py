@@ -10,11 +10,11 @@ from hypothesis import strategies as st
 
 from rescheduler.config import Migration, TemporaryBudget
 from rescheduler.migrate.deciding import records
-from rescheduler.migrate.deciding.facts import Owner
+from rescheduler.migrate.deciding.facts import Intent, Owner
 from rescheduler.migrate.deciding.outcomes import Outcome, Reason
 from rescheduler.migrate.deciding.records import InvalidRecord, Method, Phase, Stage, Standing
 from rescheduler.model import names
-from rescheduler.model.moves import Way
+from rescheduler.model.moves import Move, Way
 from tests.unit.migrate.documents import move, record
 
 NOW = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
@@ -63,6 +63,23 @@ def test_what_is_asked_for_is_what_is_read() -> None:
     assert intent.reason == "cpu 91 %"
     assert intent.requested_at == NOW
     assert intent.settings == settings
+
+
+def _read(asked: Move) -> Intent:
+    body = records.build(asked, Migration(), attempt=1)
+    body["metadata"]["creationTimestamp"] = "2026-01-02T03:04:05Z"
+    return records.intent_of(json.loads(json.dumps(body)), Migration())
+
+
+def test_what_a_command_forces_travels_with_the_record() -> None:
+    assert "forced" not in records.build(move(asked=True), Migration(), attempt=1)["spec"]
+    assert not _read(move(asked=True)).forced
+    assert _read(move(asked=True, forced=True)).forced
+
+
+def test_how_one_that_is_not_ready_moves_is_chosen_when_its_turn_comes() -> None:
+    intent = _read(move(asked=True, way=Way.RESTART, is_ready=False))
+    assert (intent.method, intent.may_interrupt) == (None, False)
 
 
 def test_a_migration_keeps_the_settings_of_when_it_was_asked_for() -> None:

@@ -394,3 +394,37 @@ def test_nothing_is_written_when_a_replica_set_would_adopt_the_copy() -> None:
     (step,) = Drive(cluster).one_look()
     assert isinstance(step, End)
     assert step.outcome.message == "another ReplicaSet would adopt the copy: web-greedy"
+
+
+# ---------------------------------------------------------------------- one that is not Ready
+
+
+def _unready(fate: str = "ready", *, asked: bool = True, phase: str = "Running") -> ToyCluster:
+    cluster = ToyCluster(alone=True, replicas=1, asked=asked, fate_of_copies=fate)
+    cluster.turn_unready(cluster.original_uid, for_seconds=10**6)
+    cluster.pods[cluster.original_uid]["status"]["phase"] = phase
+    return cluster
+
+
+def test_one_that_is_not_ready_stays_until_somebody_asks() -> None:
+    drive = Drive(_unready(asked=False)).to_the_end()
+    assert (drive.outcome.reason, drive.outcome.message) == (Reason.NOT_NOW, "the pod is not Ready")
+
+
+@pytest.mark.parametrize(
+    ("fate", "phase", "moved"),
+    [
+        ("ready", "Running", True),
+        ("image", "Pending", True),  # neither has its image
+        ("image", "Running", False),  # its containers had been started
+        ("ended", "Running", False),
+    ],
+)
+def test_the_copy_has_to_be_as_far_as_it_was(fate: str, phase: str, *, moved: bool) -> None:
+    drive = Drive(_unready(fate, phase=phase)).to_the_end()
+    assert drive.outcome.moved == moved, drive.outcome
+    left = [name_of(pod) for pod in drive.cluster.pods.values() if is_active(pod)]
+    assert left == [drive.intent.copy if moved else "db"]
+    if not moved:
+        assert drive.outcome.reason is Reason.COPY_FAILED
+        assert drive.cluster.evicted == []

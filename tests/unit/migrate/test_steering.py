@@ -243,3 +243,46 @@ def test_a_single_pod_is_not_guarded() -> None:
     written = [describe(step) for step in drive.written()]
     assert "guards the workload with a temporary budget" not in written
     assert drive.outcome.reason is Reason.COMPLETED
+
+
+# ---------------------------------------------------------------------- one that is not Ready
+
+
+def test_one_that_is_not_ready_needs_no_guard_and_its_successor_need_not_be_ready() -> None:
+    drive = Drive(toy(kind="ReplicaSet", unready=True, becomes_ready=False)).to_the_end()
+    assert [describe(step) for step in drive.written()] == [
+        "asks whether the original may be evicted",
+        "marks the original as being moved",
+        "asks the API server to steer",
+        "evicts the original",
+        "marks the successor as moved",
+        "stops steering",
+    ]
+    assert (drive.outcome.moved, drive.outcome.reason) == (True, Reason.COMPLETED)
+
+
+def test_nobody_is_left_short_by_a_successor_that_finds_no_place() -> None:
+    drive = Drive(toy(kind="ReplicaSet", unready=True, lands="")).to_the_end()
+    assert (drive.outcome.moved, drive.outcome.reason) == (False, Reason.TIMED_OUT)
+    assert "its successor" in drive.outcome.message
+
+
+def test_neither_siblings_nor_a_rollout_hold_one_that_is_not_ready() -> None:
+    cluster = toy(kind="ReplicaSet", unready=True)
+    for sibling in cluster.siblings:
+        cluster.turn_unready(sibling["metadata"]["uid"])
+    assert Drive(cluster).to_the_end().outcome.moved
+    rolled = toy(kind="Deployment", unready=True)
+    assert rolled.deployment
+    rolled.deployment["metadata"]["generation"] += 1
+    rolled.deployment["spec"]["paused"] = True
+    assert Drive(rolled).to_the_end().outcome.moved
+
+
+def test_one_that_has_become_ready_is_left_to_be_planned_anew() -> None:
+    cluster = toy(kind="ReplicaSet", unready=True)
+    cluster.turn_ready(cluster.original_uid)
+    drive = Drive(cluster).to_the_end()
+    assert (drive.outcome.moved, drive.outcome.reason) == (False, Reason.NOT_NOW)
+    assert drive.outcome.message == "it is Ready by now, and would be missed"
+    assert cluster.evicted == []

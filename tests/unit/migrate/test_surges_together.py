@@ -150,6 +150,32 @@ def test_all_are_moved_and_no_pod_is_missed(
     assert cluster.made == cluster.replicas + cluster.moving, "its ReplicaSet made another pod"
 
 
+beside_stuck = st.builds(
+    lambda moving, stuck, bare: ToyCluster(
+        replicas=moving + stuck,
+        moving=moving,
+        stuck=stuck,
+        asked=True,
+        bare=bare,
+        settings=PATIENT,
+    ),
+    st.integers(2, 3),
+    st.integers(1, 2),
+    st.booleans(),
+)
+
+
+@calm
+@given(beside_stuck, st.integers(0, 10**9), st.sampled_from([0.0, 0.5, 0.9]))
+def test_all_are_moved_beside_some_that_never_are_ready(
+    cluster: ToyCluster, seed: int, controllers_rest: float
+) -> None:
+    together = Together(cluster, chance(seed), controllers_rest).begin().to_the_end()
+    assert list(problems(together)) == []
+    assert [drive.outcome.reason for drive in together.drives] == ["Completed"] * cluster.moving
+    assert together.least >= cluster.replicas - cluster.stuck
+
+
 @calm
 @given(shapes, st.integers(0, 10**9), st.integers(0, 2))
 def test_under_a_budget_that_lets_nobody_go(cluster: ToyCluster, seed: int, spare: int) -> None:

@@ -335,7 +335,8 @@ class ToyCluster:
             pod["status"] |= {"phase": "Failed", "reason": "OutOfcpu"}
         elif fate == "image":
             state = {"waiting": {"reason": "ImagePullBackOff"}}
-            pod["status"] |= {"containerStatuses": [{"name": "app", "state": state}]}
+            statuses = [{"name": "app", "state": state}]
+            pod["status"] |= {"phase": "Pending", "containerStatuses": statuses}
 
     def _collect_garbage(self) -> None:
         if self.deployment is None and not self.bare:

@@ -38,6 +38,8 @@ class ToyControllers:
     becomes_ready: bool = True
     policy_after: int | None = 1
     """Seconds after the label until the admission policy sees it; None: it is not installed."""
+    unready: bool = False
+    """The original is not Ready, and somebody wants it away."""
     settings: Migration = field(default_factory=Migration)
     disruption_controller_sleeps: bool = False
     time: int = 0

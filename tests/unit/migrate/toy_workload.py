@@ -100,8 +100,13 @@ class ToyWorkload(ToyControllers):
             owner=Owner(
                 VERSIONS[owner["kind"]], owner["kind"], owner["metadata"]["name"], self.owner_uid
             ),
-            may_interrupt=True,
+            asked=self.unready,
+            may_interrupt=not self.unready,
         )
+        if self.unready:
+            self.turn_unready(self.original_uid)
+            # As is written down when the way is chosen.
+            self.record["status"] = {"unready": True}
         self.is_set_up = True
 
     # ------------------------------------------------------------------ what a migration sees
@@ -250,6 +255,10 @@ class ToyWorkload(ToyControllers):
 
     def turn_unready(self, uid: str) -> None:
         set_ready(self.pods[uid], ready=False)
+        touch(self.pods[uid])
+
+    def turn_ready(self, uid: str) -> None:
+        set_ready(self.pods[uid], ready=True)
         touch(self.pods[uid])
 
     def add_budget(self, name: str, **rule: int | str) -> None:

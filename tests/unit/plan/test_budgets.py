@@ -6,7 +6,7 @@ import pytest
 
 from rescheduler.config import ALLOWED, Configuration, PodRules
 from rescheduler.model.moves import Way
-from rescheduler.plan.budgets import Budgets
+from rescheduler.plan.budgets import PENDING, UNREADY, Budgets
 from tests.unit.plan.movable_scenes import (
     Object,
     owned_by,
@@ -132,3 +132,32 @@ def test_a_pod_is_held_by_its_way() -> None:
     assert why(stateful, asked=True) == (reason,)
     allowing = Configuration(pods=PodRules(interruptions=ALLOWED))
     assert why(stateful, allowing) == (reason,)
+
+
+@pytest.mark.parametrize(
+    ("found", "health", "problem"),
+    [
+        (budget(), UNREADY, ""),
+        (budget(currentHealthy=2), PENDING, ""),
+        (
+            budget(currentHealthy=2),
+            UNREADY,
+            "2 of 3 healthy, a move needs 3 (or unhealthyPodEvictionPolicy: AlwaysAllow)",
+        ),
+        (budget(currentHealthy=2, disruptionsAllowed=1), UNREADY, ""),
+        (
+            budget(currentHealthy=0, desiredHealthy=0),
+            UNREADY,
+            "0 of 0 healthy, an interruption needs 1",
+        ),
+    ],
+)
+def test_who_is_not_ready_is_let_go_as_the_api_server_does(
+    found: Object, health: int, problem: str
+) -> None:
+    cluster = snapshot(pod(), poddisruptionbudgets=[found])
+    told = Budgets(cluster).why_held("shop", {"app": "web"}, Way.RESTART, health)
+    assert told == ((f"its PodDisruptionBudget web: {problem}",) if problem else ())
+    always = {**found, "spec": {**found["spec"], "unhealthyPodEvictionPolicy": "AlwaysAllow"}}
+    cluster = snapshot(pod(), poddisruptionbudgets=[always])
+    assert Budgets(cluster).why_held("shop", {"app": "web"}, Way.RESTART, health) == ()

@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from rescheduler import config
 from rescheduler.config import (
     NEVER,
     Configuration,
@@ -18,6 +19,7 @@ from rescheduler.model.moves import Report, Way
 from rescheduler.plan.desk import Desk, Search
 from rescheduler.plan.strategies import node_maintenance
 from rescheduler.wire import STATEFUL_SETS
+from tests.unit.config import samples
 from tests.unit.plan.small import (
     apart,
     assert_every_step_fits,
@@ -356,3 +358,42 @@ def test_one_that_stays_keeps_its_group() -> None:
     assert refusals(at)["g0"] == [
         f"shop/g1 of its group stays: its label {names.RESCHEDULING} keeps it out: take it off"
     ]
+
+
+# ---------------------------------------------------------------------- as our first user has it
+
+
+def _ten() -> list[Pod]:
+    plain = [pod(f"web-{number}", "a", cpu=100) for number in range(6)]
+    scratch = pod("scratch", "a", cpu=100, volumes=[{"name": "tmp", "emptyDir": {}}])
+    bare = replace(pod("bare", "a", cpu=100), owner=None)
+    system = [pod(f"kube-system/dns-{number}", "a", cpu=100) for number in range(2)]
+    return [*plain, scratch, bare, *system]
+
+
+def test_with_the_file_of_our_first_user_all_but_the_system_leave_and_by_command_all() -> None:
+    configuration = config.load(samples.EXAMPLES / "kube-scheduler.yaml")
+    at = desk([A, node("b")], _ten(), configuration)
+    assert decide(at).summary == "1 node to empty: 8 of 10 pods leave, 2 stay"
+    assert set(refusals(at)) == {"kube-system/dns-0", "kube-system/dns-1"}
+    forced = replace(configuration, forced=config.Forced())
+    at = desk([A, node("b")], _ten(), forced)
+    assert decide(at).summary == "1 node to empty: 10 of 10 pods leave"
+    moved = replace(
+        configuration, node_maintenance=NodeMaintenanceSettings(excluded_namespaces=config.MOVE)
+    )
+    at = desk([A, node("b")], _ten(), moved)
+    assert decide(at).summary == "1 node to empty: 10 of 10 pods leave"
+
+
+def test_who_is_not_ready_leaves_by_restart_and_holds_no_sibling() -> None:
+    away = replace(pod("away", "a"), ready=False)
+    pending = replace(pod("pending", "a"), ready=False, phase="Pending")
+    at = desk([A, node("b")], [away, pending, pod("web", "a")])
+    assert decide(at).summary == "1 node to empty: 3 of 3 pods leave"
+    ways = {at.name(each.row): each.way for each in at.moves}
+    assert ways == {
+        "shop/away": Way.RESTART,
+        "shop/pending": Way.RESTART,
+        "shop/web": Way.SURGE,
+    }

@@ -112,7 +112,10 @@ def standing_in(intent: Intent, view: View, replica_set: Object) -> list[Object]
 def are_moving(intent: Intent, view: View, replica_set: Object) -> bool:
     """Whether siblings are being moved, so that what is not at rest soon will be."""
     copies_ = _other_copies(intent, view, replica_set)
-    return bool(copies_ or others_leaving(intent, view, replica_set))
+    if copies_ or others_leaving(intent, view, replica_set):
+        return True
+    # It removes one too many in a moment: for whose copy it was, a sibling was evicted.
+    return intent.asked and len(counted(view, replica_set)) > wanted(replica_set)
 
 
 def _other_copies(intent: Intent, view: View, replica_set: Object) -> list[Object]:
