@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-CONFTEST = Path(__file__).parents[1] / "conftest.py"
+ROOT = Path(__file__).parents[2]
+CONFTEST = ROOT / "tests" / "conftest.py"
 PASSES = "def test_passes():\n    pass\n"
 HEAD = f"import pytest\n\n{PASSES}\n"
 NOT_RUN = {
@@ -29,6 +30,7 @@ def run(folder: Path, workers: str) -> subprocess.CompletedProcess[str]:
     # Or it would think of itself as a worker of the run that this test is part of.
     environment = {key: value for key, value in os.environ.items() if "PYTEST" not in key}
     environment["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"  # all others, to save their time
+    environment["PYTHONPATH"] = str(ROOT)  # where the conftest finds its parts
     return subprocess.run(
         [*command, str(folder)],
         cwd=folder,
