@@ -39,12 +39,17 @@ test-full: test crash-matrix ## Run all tests, and those that CI samples in full
 	MANY_MIGRATIONS=200 EXACT_REQUESTS_PODS=12000 QUANTITIES=1000000 FIT_VERDICTS=10000 README_ROWS=all $(BIN)/python -m pytest \
 		tests/cluster/test_readme_figures.py tests/cluster/test_exact_requests.py tests/cluster/test_quantities.py \
 		tests/cluster/test_fit_oracle.py tests/scenarios/test_many_at_once.py
+	CONVERGING_MATRIX=all $(BIN)/python -m pytest tests/unit/simulation/test_converging.py -n 2
 
 .PHONY: crash-matrix
 crash-matrix: controlplane ## Disturb migrations at every write, by crashes, users and faults: all cases on a real control plane, of which CI draws some
 	CLUSTERS=real CRASH_MATRIX=all USER_MATRIX=all FAULT_MATRIX=all $(BIN)/python -m pytest -n 4 \
 		tests/scenarios/test_crash_matrix.py tests/scenarios/test_user_wins.py \
 		tests/scenarios/test_api_faults.py tests/scenarios/test_watch_faults.py
+
+.PHONY: converging
+converging: .venv/installed-dev ## Show how many passes 20 generated clusters take to come to rest below their thresholds
+	$(BIN)/python -m bench.converging
 
 .PHONY: twin
 twin: controlplane ## Do the same random acts to the embedded cluster and a real one, SEEDS=200 times, and compare

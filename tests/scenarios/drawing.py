@@ -6,14 +6,17 @@ from collections.abc import Sequence
 from typing import Any
 
 
-def drawn(cases: Sequence[Any], *, matrix: str, share: float = 1 / 3) -> list[Any]:
+def drawn(
+    cases: Sequence[Any], *, matrix: str, share: float = 1 / 3, also_embedded: bool = False
+) -> list[Any]:
     """A share of the cases; all of them where the variable `<MATRIX>_MATRIX` is "all", and on the
-    embedded cluster alone, where they take next to no time.
+    embedded cluster alone, where most take next to no time (`also_embedded`: these do not).
 
     The same in every worker of a run. Which ones ran, their ids tell; `<MATRIX>_SEED` brings a
     draw back.
     """
-    if os.environ.get(f"{matrix}_MATRIX") == "all" or os.environ.get("CLUSTERS") == "embedded":
+    alone = os.environ.get("CLUSTERS") == "embedded" and not also_embedded
+    if os.environ.get(f"{matrix}_MATRIX") == "all" or alone:
         return list(cases)
     run = os.environ.get("PYTEST_XDIST_TESTRUNUID", "one")
     lots = random.Random(os.environ.get(f"{matrix}_SEED") or run)  # noqa: S311 - draws tests

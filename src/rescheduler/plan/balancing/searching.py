@@ -143,18 +143,22 @@ def _rows_by(numbers: Places) -> Mapping[int, Places]:
     return dict(zip(values.tolist(), np.split(order, starts[1:]), strict=True))
 
 
-def search(choice: Choice, most: int, threshold: float, seed: int) -> list[int]:
+def search(
+    choice: Choice, most: int, threshold: float, seed: int, *, is_last: bool = True
+) -> list[int]:
     """The offers to take, at most so many, in order. Once the imbalance is not above the threshold,
-    it is not worth more moves to lower it further, only better ones.
+    it is not worth more moves to lower it further, only better ones. Where it is not the last choice,
+    what is found at once is good enough.
     """
     _grow(choice, most)
     _drop_idle(choice, threshold)
     if choice.spread.imbalance <= threshold:
         most = len(choice.taken)
-    luck = np.random.default_rng(seed)
-    _exchange(choice, most, luck)
-    _drop_idle(choice, threshold)
-    _try_fewer(choice, threshold, luck)
+    if is_last or choice.spread.imbalance <= threshold:
+        luck = np.random.default_rng(seed)
+        _exchange(choice, most, luck)
+        _drop_idle(choice, threshold)
+        _try_fewer(choice, threshold, luck)
     _prefer_low_priority(choice)
     return choice.in_order() or []
 

@@ -106,7 +106,9 @@ class _Balancing:
         if offers is None:
             return found.groups
         choice = Choice(looking.points, offers, self._worth, desk)
-        taken = search(choice, most, self._threshold, desk.search.seed)
+        taken = search(
+            choice, most, self._threshold, desk.search.seed, is_last=desk.left <= _AT_ONCE
+        )
         chosen = [
             (found.rows[offers.pod[offer]], int(looking.nodes[offers.nodes[offers.target[offer]]]))
             for offer in taken
