@@ -147,8 +147,8 @@ def search(
     choice: Choice, most: int, threshold: float, seed: int, *, is_last: bool = True
 ) -> list[int]:
     """The offers to take, at most so many, in order. Once the imbalance is not above the threshold,
-    it is not worth more moves to lower it further, only better ones. Where it is not the last choice,
-    what is found at once is good enough.
+    it is not worth more moves to lower it further, only better ones. Where it is not the last
+    choice, what is found at once is good enough.
     """
     _grow(choice, most)
     _drop_idle(choice, threshold)
