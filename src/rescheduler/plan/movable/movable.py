@@ -52,7 +52,8 @@ _ASSUMED: Final = int(Flag.ASSUMED)
 _GOING: Final = _TERMINATING | _LEAVING | _ASSUMED
 _ALL: Final = "*"
 """No volume can have this name."""
-NOT_READY: Final = "it is not Ready, so nobody misses it"
+NOT_READY: Final = "it is not Ready"
+"""Why it ends before its successor begins: nobody misses it."""
 _PENDING: Final = PHASES.index("Pending")
 _RUNNING: Final = PHASES.index("Running")
 
@@ -104,10 +105,10 @@ class Movable:
 
     def _health(self, row: int) -> int:
         pods = self._snapshot.pods
-        if pods.phase[row] == _PENDING:
-            return budgets.PENDING
-        is_ready = int(pods.flags[row]) & _READY and pods.phase[row] == _RUNNING
-        return budgets.READY if is_ready else budgets.UNREADY
+        phase = pods.phase[row]
+        if phase == _RUNNING and int(pods.flags[row]) & _READY:
+            return budgets.READY
+        return budgets.PENDING if phase == _PENDING else budgets.UNREADY
 
     def why_interrupted(self, row: int) -> str:
         """Why it has to end before its successor begins; empty: both can be there."""
