@@ -1,116 +1,133 @@
-"""What it costs to see a whole large cluster, each figure beside its limit from the same run."""
+"""What the whole `rescheduler run` costs on a large cluster, each figure beside its goal.
+
+The process runs as an operator runs it: with the default configuration, its own rights and its
+lease, all that it follows, its plans, and the moves of those. Beside it, from the same cluster: the
+bare download of what it follows, and descheduler.
+"""
 
 import asyncio
 import json
 import os
+import statistics
 import sys
 import tempfile
-import time
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import aiohttp
 from rich.table import Table
 
-from bench.observer import FOLLOWED
+from bench.hands import hands
 from bench.peer import descheduler
+from bench.whole_run import Cost, WholeRun, cpu_seconds, whole_run
+from rescheduler import plan
+from rescheduler.config import Configuration
+from rescheduler.observe.sources import BY_NAME
+from rescheduler.wire import POD_MIGRATIONS
 from testbed.big_cluster import NODES, PODS, BigCluster, big_cluster
 from testbed.golang import BuildError
+from testbed.installing import install_rights
 from testbed.instance import Instance
 
 _EVENTS_PER_SECOND = 1000
-_CHURN_SECONDS = 20.0
-_SAMPLE_BYTES = 200_000_000
-_GROUPS = {
-    "replicasets": "apps/v1",
-    "deployments": "apps/v1",
-    "statefulsets": "apps/v1",
-    "daemonsets": "apps/v1",
-    "jobs": "batch/v1",
-    "poddisruptionbudgets": "policy/v1",
-}
+_INTERVAL_SECONDS = 30.0
+"""From pass to pass by default: so the CPU of one pass, and its moves, are in the figure."""
+_MARGIN_SECONDS = 2.0
+"""Until the stream of changes has come to its pace."""
 
 
 async def measure(table: Table) -> None:
-    """BENCH_NODES and BENCH_PODS make it smaller, for a machine without the memory or the time."""
+    """BENCH_NODES and BENCH_PODS make it smaller, BENCH_SECONDS shorter, for a machine without the
+    memory or the time.
+    """
     nodes = int(os.environ.get("BENCH_NODES", NODES))
     pods = int(os.environ.get("BENCH_PODS", PODS))
-    with tempfile.TemporaryDirectory() as folder:
-        async with big_cluster(nodes, pods, say=_say) as (owned, cluster):
-            table.add_section()
-            table.add_row(
-                f"cluster of {nodes:,} nodes, {len(cluster.pods):,} pods",
-                f"loaded in {cluster.load_seconds:.0f} s",
-                f"{cluster.bytes / 1e6:,.0f} MB in etcd",
-            )
-            await _measure(table, owned.instance, cluster, Path(folder))
+    async with big_cluster(nodes, pods, say=_say) as (owned, cluster):
+        table.add_section()
+        table.add_row(
+            f"cluster of {nodes:,} nodes, {len(cluster.pods):,} pods",
+            f"loaded in {cluster.load_seconds:.0f} s",
+            f"{cluster.bytes / 1e6:,.0f} MB in etcd",
+        )
+        await install_rights(owned.instance)
+        await _measure(table, owned.instance, cluster)
 
 
-async def _measure(table: Table, instance: Instance, cluster: BigCluster, folder: Path) -> None:
+async def _measure(table: Table, instance: Instance, cluster: BigCluster) -> None:
     # Twice: the first reader finds the server's caches cold.
-    await _download(instance, None)
-    raw = await _download(instance, folder / "frames")
-    decoded = await _decode(folder / "frames")
-    server = _Cpu(instance.pids["kube-apiserver"])
-    async with _observer(instance) as (first, ask):
-        server_cpu = server.spent()
-        table.add_row(
-            "first snapshot",
-            f"{first['seconds']:.1f} s, {first['seconds'] / raw.seconds:.2f}x",
-            f"{raw.seconds:.1f} s to download the same ({raw.megabytes:,.0f} MB); goal 1.5x",
-        )
-        scale = len(cluster.pods) / decoded["pods"]
-        table.add_row(
-            "  its CPU",
-            f"{first['cpu']:.1f} s",
-            f"{decoded['cpu'] * scale:.1f} s to decode the pods into columns, "
-            f"{decoded['pods'] / decoded['cpu']:,.0f} pods/s",
-        )
-        table.add_row(
-            "  the API server's CPU", f"{server_cpu:.1f} s", f"{raw.server_cpu:.1f} s to download"
-        )
-        table.add_row(
-            "  memory after it, peak",
-            f"{first['megabytes']:.0f} MB, {first['peak_megabytes']:.0f} MB",
-            f"goal 256 MB; {first['pods']:,} pods of {first['classes']:,} classes",
-        )
-        await _churn(table, cluster, ask)
+    await _download(instance)
+    raw = await _download(instance)
+    with tempfile.TemporaryDirectory() as folder:
+        server = instance.pids["kube-apiserver"]
+        before = cpu_seconds(server)
+        async with hands(instance), whole_run(instance, Path(folder)) as run:
+            first = await run.first_cycle()
+            _first_cycle(table, run, first, raw, cpu_seconds(server) - before)
+            await _churn(table, cluster, run)
+            _cycles(table, run)
+            _memory(table, first, run.cost())
     await _peer(table, instance)
 
 
-async def _churn(table: Table, cluster: BigCluster, ask: "_Ask") -> None:
-    quiet = await ask("cost")
-    await asyncio.sleep(3)
-    idle = await ask("cost")
-    idle_percent = 100 * (idle["cpu"] - quiet["cpu"]) / (idle["seconds"] - quiet["seconds"])
-    started = time.monotonic()
-    churning = asyncio.create_task(cluster.churn(_EVENTS_PER_SECOND, _CHURN_SECONDS))
-    await asyncio.sleep(2)
-    before = await ask("cost")
-    await asyncio.sleep(_CHURN_SECONDS - 8)
-    after = await ask("cost")
-    snapshot = await ask("snapshot")
-    changes = await churning
+def _first_cycle(
+    table: Table, run: WholeRun, cost: Cost, raw: "Download", server_cpu: float
+) -> None:
+    table.add_row(
+        "`rescheduler run`, start to first cycle",
+        f"{cost.seconds:.1f} s, {cost.seconds / raw.seconds:.2f}x",
+        f"{raw.seconds:.1f} s to download the same ({raw.megabytes:,.0f} MB); goal 1.5x",
+    )
+    table.add_row("  its CPU", f"{cost.cpu:.1f} s", f"{raw.cpu:.1f} s to download")
+    table.add_row(
+        "  the API server's CPU", f"{server_cpu:.1f} s", f"{raw.server_cpu:.1f} s to download"
+    )
+    table.add_row(
+        "  of which that cycle", f"{run.cycles[0]['seconds']:.2f} s", "no rule is known yet"
+    )
+
+
+async def _churn(table: Table, cluster: BigCluster, run: WholeRun) -> None:
+    seconds = float(os.environ.get("BENCH_SECONDS", _INTERVAL_SECONDS))
+    quiet = run.cost()
+    await asyncio.sleep(seconds)
+    idle = run.cost().share_since(quiet)
+    # Past the API server, so not those that are moved meanwhile: their marks would be lost.
+    churn = cluster.churn(_EVENTS_PER_SECOND, seconds + 2 * _MARGIN_SECONDS, cluster.daemons)
+    churning = asyncio.create_task(churn)
+    await asyncio.sleep(_MARGIN_SECONDS)
+    before = run.cost()
+    await asyncio.sleep(seconds)
+    share = run.cost().share_since(before)
     # On a busy machine etcd does not keep up: what was really written counts.
-    rate = changes / (time.monotonic() - started)
-    percent = 100 * (after["cpu"] - before["cpu"]) / (after["seconds"] - before["seconds"])
+    rate = (await churning) / (seconds + 2 * _MARGIN_SECONDS)
+    scaled = idle + (share - idle) * _EVENTS_PER_SECOND / rate
     table.add_row(
         f"CPU at {_EVENTS_PER_SECOND:,} events/s",
-        f"{percent * _EVENTS_PER_SECOND / rate:.0f} % of a core",
-        f"goal 25 %; {percent:.0f} % at the {rate:,.0f} events/s written, "
-        f"{idle_percent:.0f} % without",
+        f"{scaled:.0%} of a core",
+        f"goal 25%; {share:.0%} at the {rate:,.0f} events/s written, {idle:.0%} without",
     )
+
+
+def _cycles(table: Table, run: WholeRun) -> None:
+    later = [each for each in run.cycles[1:] if each["planned"]] or run.cycles[-1:]
+    seconds = [each["seconds"] for each in later]
+    planned = ", ".join(str(each["planned"]) for each in run.cycles)
+    moved = sum(each["moved"] for each in run.cycles)
+    failed = sum(each["failed"] for each in run.cycles)
     table.add_row(
-        "  memory then", f"{after['megabytes']:.0f} MB", f"peak {after['peak_megabytes']:.0f} MB"
+        "a cycle",
+        f"{1000 * statistics.median(seconds):.0f} ms, worst {1000 * max(seconds):.0f} ms",
+        f"goal 300 ms; moves planned {planned}; {moved} moved, {failed} failed",
     )
+
+
+def _memory(table: Table, first: Cost, last: Cost) -> None:
     table.add_row(
-        "a snapshot meanwhile",
-        f"{snapshot['taken']:.2f} ms, worst {snapshot['worst']:.2f} ms",
-        f"goal 5 ms; {snapshot['summed']:.1f} ms for all sums by node, "
-        f"{snapshot['with_usage']:.0f} ms for usage",
+        "peak memory",
+        f"{last.peak_megabytes:.0f} MB",
+        f"goal 256 MB; {first.peak_megabytes:.0f} MB until the first cycle, "
+        f"{last.megabytes:.0f} MB in the end",
     )
 
 
@@ -120,24 +137,36 @@ async def _churn(table: Table, cluster: BigCluster, ask: "_Ask") -> None:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Download:
     seconds: float
+    cpu: float
     megabytes: float
     server_cpu: float
 
 
-async def _download(instance: Instance, pods_into: Path | None) -> Download:
+async def _download(instance: Instance) -> Download:
     """The same streams, all at once, read and thrown away, in a process of their own."""
-    server = _Cpu(instance.pids["kube-apiserver"])
-    command = [sys.executable, "-m", "bench.observing", instance.to_json(), str(pods_into or "")]
+    server = instance.pids["kube-apiserver"]
+    before = cpu_seconds(server)
+    command = [sys.executable, "-m", "bench.observing", instance.to_json()]
     process = await asyncio.create_subprocess_exec(*command, stdout=asyncio.subprocess.PIPE)
     output, _ = await process.communicate()
     if process.returncode:
         raise RuntimeError("the raw download failed")
-    return Download(**json.loads(output), server_cpu=server.spent())
+    return Download(**json.loads(output), server_cpu=cpu_seconds(server) - before)
 
 
-async def _fetch_everything(instance: Instance, pods_into: str) -> None:
+def _followed() -> Iterable[str]:
+    """Where what the default configuration follows is found, but for our own records: those are
+    no protobuf, and there are none.
+    """
+    for name in sorted(plan.needs(Configuration().enabled_strategies)):
+        if BY_NAME[name] != POD_MIGRATIONS:
+            yield BY_NAME[name].path()
+
+
+async def _fetch_everything(instance: Instance) -> None:
     token = instance.tokens["admin"]
-    started = time.monotonic()
+    loop = asyncio.get_running_loop()
+    started, begun = loop.time(), cpu_seconds(os.getpid())
     async with aiohttp.ClientSession(
         connector=aiohttp.TCPConnector(ssl=instance.client_ssl(), limit=0),
         headers={
@@ -149,92 +178,28 @@ async def _fetch_everything(instance: Instance, pods_into: str) -> None:
         read_bufsize=2**21,
     ) as session:
         sizes = await asyncio.gather(
-            *(_fetch(session, instance.url, each, pods_into) for each in FOLLOWED)
+            *(_fetch(session, instance.url + path) for path in _followed())
         )
-    print(json.dumps({"seconds": time.monotonic() - started, "megabytes": sum(sizes) / 1e6}))
+    took, cpu = loop.time() - started, cpu_seconds(os.getpid()) - begun
+    print(json.dumps({"seconds": took, "cpu": cpu, "megabytes": sum(sizes) / 1e6}))
 
 
-async def _fetch(session: aiohttp.ClientSession, url: str, plural: str, into: str) -> int:
-    group = _GROUPS.get(plural)
-    path = f"/apis/{group}/{plural}" if group else f"/api/v1/{plural}"
+async def _fetch(session: aiohttp.ClientSession, url: str) -> int:
     query = {
         "watch": "1",
         "sendInitialEvents": "true",
         "resourceVersionMatch": "NotOlderThan",
         "allowWatchBookmarks": "true",
     }
-    size, tail, kept = 0, b"", []
-    async with session.get(url + path, params=query) as answer:
+    size, tail = 0, b""
+    async with session.get(url, params=query) as answer:
         answer.raise_for_status()
         async for chunk in answer.content.iter_any():
-            if into and plural == "pods" and size < _SAMPLE_BYTES:
-                kept.append(chunk)
             size += len(chunk)
             tail = tail[-100:] + chunk[-1000:]
             if b"initial-events-end" in tail:
                 break
-    if kept:
-        with open(into, "wb") as file:  # noqa: ASYNC230, PTH123 - after the last reading
-            file.writelines(kept)
     return size
-
-
-async def _decode(frames: Path) -> dict[str, Any]:
-    command = [sys.executable, "-m", "bench.observer", "decode", str(frames)]
-    process = await asyncio.create_subprocess_exec(*command, stdout=asyncio.subprocess.PIPE)
-    output, _ = await process.communicate()
-    return json.loads(output)  # type: ignore[no-any-return]
-
-
-# ---------------------------------------------------------------------- ours
-
-
-class _Ask:
-    def __init__(self, process: asyncio.subprocess.Process) -> None:
-        self._process = process
-
-    async def __call__(self, question: str) -> dict[str, Any]:
-        if self._process.stdin is None:
-            raise RuntimeError("the observer has no standard input")
-        self._process.stdin.write(f"{question}\n".encode())
-        return await self.answer()
-
-    async def answer(self) -> dict[str, Any]:
-        if self._process.stdout is None or not (line := await self._process.stdout.readline()):
-            raise RuntimeError("the observer ended")
-        return json.loads(line)  # type: ignore[no-any-return]
-
-
-@asynccontextmanager
-async def _observer(instance: Instance) -> AsyncIterator[tuple[dict[str, Any], _Ask]]:
-    kubeconfig = str(instance.admin_kubeconfig)
-    process = await asyncio.create_subprocess_exec(
-        *(sys.executable, "-m", "bench.observer", "observe", kubeconfig),
-        stdin=asyncio.subprocess.PIPE,
-        stdout=asyncio.subprocess.PIPE,
-        stderr=asyncio.subprocess.DEVNULL,
-    )
-    ask = _Ask(process)
-    try:
-        yield await ask.answer(), ask
-    finally:
-        process.kill()
-        await process.wait()
-
-
-class _Cpu:
-    """Seconds that a process has spent since this was made."""
-
-    def __init__(self, pid: int) -> None:
-        self._pid = pid
-        self._before = self._now()
-
-    def spent(self) -> float:
-        return self._now() - self._before
-
-    def _now(self) -> float:
-        fields = Path(f"/proc/{self._pid}/stat").read_text().rsplit(")", 1)[1].split()
-        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 # ---------------------------------------------------------------------- the peer
@@ -260,4 +225,4 @@ def _say(line: str) -> None:
 
 
 if __name__ == "__main__":
-    asyncio.run(_fetch_everything(Instance.from_json(sys.argv[1]), sys.argv[2]))
+    asyncio.run(_fetch_everything(Instance.from_json(sys.argv[1])))

@@ -8,14 +8,14 @@ transactions. Nobody works on them: no controllers, no scheduler, no kubelets, s
 import asyncio
 import random
 import time
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from itertools import count, islice
 
 from testbed import prototypes
 from testbed.api import Api, ApiError, Object, path_of
-from testbed.clones import Foundry, Mould, Pod, Stored, pods_each
+from testbed.clones import DAEMON_SETS, Foundry, Mould, Pod, Stored, pods_each
 from testbed.etcd import Etcd, Stream
 from testbed.instance import OwnedInstance
 from testbed.prototypes import NAMESPACE, Prototype
@@ -44,7 +44,14 @@ class BigCluster:
     load_seconds: float = 0.0
     """To make and write them; the API server's own start comes on top."""
 
-    async def churn(self, per_second: int, seconds: float) -> int:
+    @property
+    def daemons(self) -> Sequence[Pod]:
+        """The pods of DaemonSets: nobody moves them."""
+        return self.pods[: DAEMON_SETS * self.nodes]
+
+    async def churn(
+        self, per_second: int, seconds: float, among: Sequence[Pod] | None = None
+    ) -> int:
         """Pods turn unready, and ready again the next time round; how many changes there were.
 
         Past the API server: what it and its clients do about it is theirs alone. A few at a time,
@@ -52,7 +59,7 @@ class BigCluster:
         than hurries, when etcd is slow.
         """
         at_once = max(1, per_second // TICKS_PER_SECOND)
-        changes = self._changes()
+        changes = _changes(self.pods if among is None else among)
         started, done = time.monotonic(), 0
         async with AsyncExitStack() as stack:
             streams = [await stack.enter_async_context(Stream(self.url)) for _ in range(STREAMS)]
@@ -65,11 +72,12 @@ class BigCluster:
                 await asyncio.sleep(max(0.0, due - time.monotonic()))
         return done
 
-    def _changes(self) -> Iterator[Stored]:
-        order = random.Random(1).sample(self.pods, len(self.pods))  # noqa: S311 - repeatable
-        for turn in count():
-            for pod in order:
-                yield pod.key, pod.stored(is_ready=turn % 2 == 1)
+
+def _changes(pods: Sequence[Pod]) -> Iterator[Stored]:
+    order = random.Random(1).sample(pods, len(pods))  # noqa: S311 - repeatable
+    for turn in count():
+        for pod in order:
+            yield pod.key, pod.stored(is_ready=turn % 2 == 1)
 
 
 @asynccontextmanager
@@ -105,6 +113,7 @@ async def _make_moulds(owned: OwnedInstance, nodes: int, pods: int) -> dict[str,
         "Node": prototypes.node(),
         "Deployment": prototypes.workload("Deployment", each),
         "ReplicaSet": prototypes.workload("ReplicaSet", each),
+        "old ReplicaSet": prototypes.workload("ReplicaSet", 0),
         "StatefulSet": prototypes.workload("StatefulSet", each),
         "DaemonSet": prototypes.workload("DaemonSet", nodes),
         "Job": prototypes.job(each),
@@ -122,13 +131,19 @@ async def _make_moulds(owned: OwnedInstance, nodes: int, pods: int) -> dict[str,
     async with Etcd(instance.urls["etcd"]) as etcd, Api(instance.url, token, context) as api:
         space = await api.create({"kind": "Namespace", "metadata": {"name": NAMESPACE}})
         # Nobody else makes it, and without it no pod is let in.
-        account = {"name": "default", "namespace": NAMESPACE}
-        await api.create({"kind": "ServiceAccount", "metadata": account})
-        key = f"/registry/namespaces/{NAMESPACE}"
-        moulds = {"Namespace": [Mould(await etcd.get(key), space["metadata"]["uid"].encode())]}
+        metadata = {"name": "default", "namespace": NAMESPACE}
+        account = await api.create({"kind": "ServiceAccount", "metadata": metadata})
+        keys = {
+            f"/registry/namespaces/{NAMESPACE}": space,
+            f"/registry/serviceaccounts/{NAMESPACE}/default": account,
+        }
+        moulds = {
+            made["kind"]: [Mould(await etcd.get(key), made["metadata"]["uid"].encode())]
+            for key, made in keys.items()
+        }
         for name, prototype in wanted.items():
             moulds[name] = await _moulds_of(prototype, api, etcd)
-        await etcd.delete([key, f"/registry/serviceaccounts/{NAMESPACE}/default"])
+        await etcd.delete(keys)
     return moulds
 
 
@@ -137,6 +152,9 @@ async def _moulds_of(prototype: Prototype, api: Api, etcd: Etcd) -> list[Mould]:
     metadata = prototype.manifest["metadata"]
     namespace, name = metadata.get("namespace"), metadata["name"]
     made = await _create(api, prototype.manifest)
+    if kind == "Node":
+        # A new one is tainted until somebody says that it is ready, which its status does.
+        await api.patch("Node", None, name, {"spec": {"taints": None}})
     parts = (_REGISTRY.get(kind) or path_of(kind).rsplit("/", 1)[1], namespace, name)
     key = "/".join(["/registry", *filter(None, parts)])
     found = []

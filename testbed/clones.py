@@ -13,11 +13,31 @@ from testbed import prototypes as proto
 
 NAMESPACES = 100
 DAEMON_SETS = 8
-TEMPLATES = 3_000
-"""Besides the DaemonSets: 80 % Deployments, 10 % StatefulSets, 10 % Jobs."""
+PODS_EACH, LEAST_TEMPLATES = 50, 50
+"""A workload for so many pods, besides the DaemonSets: 80 % Deployments, 10 % StatefulSets, 10 %
+Jobs. So a smaller cluster is like a large one.
+"""
 ORDINALS = range(10, 100)
 
-_CPU = ("100m", "150m", "200m", "250m", "300m", "400m", "500m", "750m")
+OLD_REVISIONS = 3
+"""ReplicaSets that each Deployment has left behind; 10 at most, unless it says otherwise."""
+NODE_TYPES = (
+    ("general-1", "15890m", "126841563Ki"),
+    ("general-1", "15890m", "126841563Ki"),
+    ("general-2", "31850m", "258916573Ki"),
+    ("general-3", "47810m", "389714657Ki"),
+    ("general-2", "31850m", "258916573Ki"),
+    ("general-1", "15890m", "126841563Ki"),
+    ("general-6", "95690m", "779431201Ki"),
+)
+"""Name, cores and memory of one node after the other: of 16 to 96 cores, less what kubelets keep
+for themselves.
+"""
+FULL = 0.95
+"""Of the cores of a node: no further pod is put there, as long as there are others."""
+TRIES = 20
+
+_CPU = ("100m", "200m", "250m", "400m", "500m", "750m", "900m", "950m")
 _MEMORY = ("128Mi", "192Mi", "256Mi", "384Mi", "512Mi", "768Mi")
 _LETTERS = "bcdfghjklmnpqrstvwxz2456789"
 """Those that Kubernetes itself makes names of."""
@@ -91,34 +111,42 @@ class Foundry:
     def everything(self) -> Iterator[Stored]:
         for number in range(NAMESPACES):
             name = f"team-{number:02}"
-            yield self._single("Namespace", f"namespaces/{name}", {proto.NAMESPACE: name})
+            values = {proto.NAMESPACE: name}
+            yield self._single("Namespace", f"namespaces/{name}", values)
+            yield self._single("ServiceAccount", f"serviceaccounts/{name}/default", values)
         for number in range(self.nodes):
-            values = _place(number)
+            kind, cpu, memory = NODE_TYPES[number % len(NODE_TYPES)]
+            room = {proto.NODE_TYPE: kind, proto.NODE_CPU: cpu, proto.NODE_MEMORY: memory}
+            values = _place(number) | room
             yield self._single("Node", f"minions/{values[proto.NODE]}", values)
         for number in range(DAEMON_SETS):
-            yield from self._workload("DaemonSet", number, range(self.nodes))
-        # Not evenly: a third of the nodes has half of the pods.
-        weights = [2 if number % 3 == 0 else 1 for number in range(self.nodes)]
-        weights = list(accumulate(weights))
+            yield from self._workload("DaemonSet", number, _CPU[0], range(self.nodes))
+        ground = _Ground(self.nodes, self._luck)
         each = pods_each(self.nodes, self.size)
         for number in count(DAEMON_SETS):
             left = self.size - len(self.pods)
             if left <= 0:
                 return
             kind = {8: "StatefulSet", 9: "Job"}.get(number % 10, "Deployment")
-            many = min(each, left)
-            places = self._luck.choices(range(self.nodes), cum_weights=weights, k=many)
-            yield from self._workload(kind, number, places)
+            cpu = self._luck.choice(_CPU)
+            is_meshed = kind == "Deployment" and number % len(proto.VARIANTS) in proto.MESHED
+            asked = _millicores(cpu) + (proto.PROXY_CPU if is_meshed else 0)
+            places = [ground.place(asked) for _ in range(min(each, left))]
+            yield from self._workload(kind, number, cpu, places)
 
-    def _workload(self, kind: str, number: int, places: Sequence[int]) -> Iterator[Stored]:
-        namespace = f"team-{number % NAMESPACES:02}"
+    def _workload(
+        self, kind: str, number: int, cpu: str, places: Sequence[int]
+    ) -> Iterator[Stored]:
+        # Agents have namespaces of their own.
+        others = DAEMON_SETS + number % (NAMESPACES - DAEMON_SETS)
+        namespace = f"team-{number if kind == 'DaemonSet' else others:02}"
         owner, grandowner = self._uid(), self._uid()
         app, revision = f"app-{number:04}", self._word(10)
         values = {
             proto.NAMESPACE: namespace,
             proto.APP: app,
             proto.HASH: revision,
-            proto.CPU: self._luck.choice(_CPU),
+            proto.CPU: cpu,
             proto.MEMORY: self._luck.choice(_MEMORY),
             proto.CONFIG: f"settings-{number:04}",
         }
@@ -128,6 +156,10 @@ class Foundry:
             key = f"replicasets/{namespace}/{app}-{revision}"
             own = values | {proto.GRANDOWNER: grandowner}
             yield self._single("ReplicaSet", key, own, owner)
+            for _ in range(OLD_REVISIONS):
+                old = own | {proto.HASH: self._word(10)}
+                key = f"replicasets/{namespace}/{app}-{old[proto.HASH]}"
+                yield self._single("old ReplicaSet", key, old)
             if number % 2 == 0:
                 yield self._single(
                     "PodDisruptionBudget", f"poddisruptionbudgets/{namespace}/{app}", values
@@ -187,6 +219,29 @@ class Foundry:
         return "".join(self._luck.choices(_LETTERS, k=length))
 
 
+class _Ground:
+    """Where pods are put: not evenly, for a third of the nodes gets twice as full."""
+
+    def __init__(self, nodes: int, luck: random.Random) -> None:
+        rooms = [_millicores(NODE_TYPES[number % len(NODE_TYPES)][1]) for number in range(nodes)]
+        weights = (room * (2 if number % 3 == 0 else 1) for number, room in enumerate(rooms))
+        self._weights = list(accumulate(weights))
+        self._free = [FULL * room - DAEMON_SETS * _millicores(_CPU[0]) for room in rooms]
+        self._luck = luck
+
+    def place(self, asked: int) -> int:
+        """On a full cluster, a node takes more than it has."""
+        nodes = range(len(self._free))
+        tries = self._luck.choices(nodes, cum_weights=self._weights, k=TRIES)
+        node = next((each for each in tries if self._free[each] >= asked), tries[0])
+        self._free[node] -= asked
+        return node
+
+
+def _millicores(text: str) -> int:
+    return int(text.removesuffix("m"))
+
+
 _NAMES = {
     "Deployment": "{app}-{hash}-{suffix}",
     "StatefulSet": "{app}-{index}",
@@ -212,4 +267,5 @@ def _place(number: int) -> dict[str, str]:
 def pods_each(nodes: int, size: int) -> int:
     """How many pods a workload has that is no DaemonSet."""
     own = max(0, size - DAEMON_SETS * nodes)
-    return max(1, min(-(-own // TEMPLATES), len(ORDINALS)))
+    workloads = max(LEAST_TEMPLATES, size // PODS_EACH)
+    return max(1, min(-(-own // workloads), len(ORDINALS)))

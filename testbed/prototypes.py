@@ -22,6 +22,7 @@ OWNER = "0123abcd-0123-4bcd-8bcd-0123456789ab"
 """The uid of what a pod belongs to; the clones' own uids replace the one that the server gave."""
 GRANDOWNER = "dcba3210-0123-4bcd-8bcd-0123456789ab"
 CPU, MEMORY = "987m", "987Mi"
+NODE_TYPE, NODE_CPU, NODE_MEMORY = "general-q", "98765m", "987654321Ki"
 ADDRESS = "10.199.199.199"
 CONTAINER = "containerd://" + "cafe" * 16
 CONFIG = "settings-qqqq"
@@ -53,7 +54,17 @@ _APART = {
     }
 }
 _LINUX = {"nodeSelector": {"kubernetes.io/os": "linux"}}
-VARIANTS: tuple[Object, ...] = ({}, _SPREAD, _APART, _LINUX, {"priority": 0})
+_MESHED, _WITHOUT_SCRATCH = {"meshed": True}, {"scratch": False}
+VARIANTS: tuple[Object, ...] = (
+    _MESHED,
+    _SPREAD | _MESHED,
+    _APART,
+    _LINUX | _WITHOUT_SCRATCH,
+    _WITHOUT_SCRATCH,
+)
+PROXY_CPU = 100
+"""Millicores, of the proxy that a service mesh puts into each pod of these variants."""
+MESHED = frozenset(number for number, each in enumerate(VARIANTS) if "meshed" in each)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,7 +96,23 @@ def _owner(kind: str, name: str, uid: str = OWNER) -> list[Object]:
     return [own | {"controller": True, "blockOwnerDeletion": True}]
 
 
-def _template(**more: Any) -> Object:  # noqa: ANN401
+def _proxy() -> Object:
+    """As service meshes put it into pods, with a scratch volume of its own."""
+    return {
+        "name": "proxy",
+        "image": "registry.example.com/mesh/proxy:1.24.1",
+        "args": ["proxy", "sidecar", "--log-level=warning"],
+        "ports": [{"name": "proxy-stats", "containerPort": 15090}],
+        "env": [
+            {"name": f"MESH_{number}", "value": f"mesh-setting-{number}"} for number in range(5)
+        ],
+        "resources": {"requests": {"cpu": f"{PROXY_CPU}m", "memory": "128Mi"}},
+        "volumeMounts": [{"name": "proxy-data", "mountPath": "/var/lib/proxy"}],
+        "readinessProbe": {"httpGet": {"path": "/ready", "port": 15090}, "periodSeconds": 15},
+    }
+
+
+def _template(*, scratch: bool = True, meshed: bool = False, **more: Any) -> Object:  # noqa: ANN401
     """The spec of a pod as its workload has it."""
     room = {"requests": {"cpu": CPU, "memory": MEMORY}, "limits": {"memory": MEMORY}}
     image = "registry.example.com/platform/backend-service:1.27.3-20260901"
@@ -99,10 +126,13 @@ def _template(**more: Any) -> Object:  # noqa: ANN401
         for number in range(10)
     ]
     probe = {"httpGet": {"path": "/healthz", "port": "http"}, "periodSeconds": 10}
-    mounts = [
-        {"name": "settings", "mountPath": "/etc/settings", "readOnly": True},
-        {"name": "scratch", "mountPath": "/var/scratch"},
-    ]
+    mounts: list[Object] = [{"name": "settings", "mountPath": "/etc/settings", "readOnly": True}]
+    volumes: list[Object] = [{"name": "settings", "configMap": {"name": CONFIG}}]
+    if scratch:
+        mounts.append({"name": "scratch", "mountPath": "/var/scratch"})
+        volumes.append({"name": "scratch", "emptyDir": {}})
+    if meshed:
+        volumes.append({"name": "proxy-data", "emptyDir": {"medium": "Memory"}})
     container = {
         "name": "app",
         "image": image,
@@ -116,11 +146,8 @@ def _template(**more: Any) -> Object:  # noqa: ANN401
         "securityContext": {"allowPrivilegeEscalation": False, "capabilities": {"drop": ["ALL"]}},
     }
     return {
-        "containers": [container],
-        "volumes": [
-            {"name": "settings", "configMap": {"name": CONFIG}},
-            {"name": "scratch", "emptyDir": {}},
-        ],
+        "containers": [container, _proxy()] if meshed else [container],
+        "volumes": volumes,
         "serviceAccountName": "default",
         "securityContext": {"runAsNonRoot": True, "runAsUser": 10001},
         **more,
@@ -137,9 +164,10 @@ def _with_token(spec: Object) -> Object:
         {"configMap": authority},
     ]
     volume = {"name": TOKEN_VOLUME, "projected": {"defaultMode": 420, "sources": sources}}
-    [container] = spec["containers"]
-    container = container | {"volumeMounts": [*container["volumeMounts"], mount]}
-    return spec | {"containers": [container], "volumes": [*spec["volumes"], volume]}
+    containers = [
+        each | {"volumeMounts": [*each["volumeMounts"], mount]} for each in spec["containers"]
+    ]
+    return spec | {"containers": containers, "volumes": [*spec["volumes"], volume]}
 
 
 def _pod(name: str, owner: list[Object], spec: Object, **labels: str) -> Prototype:
@@ -161,12 +189,12 @@ def _pod(name: str, owner: list[Object], spec: Object, **labels: str) -> Prototy
             "metadata": metadata,
             "spec": _with_token(spec) | {"nodeName": NODE},
         },
-        status=_pod_status(is_ready=True),
-        other_status=_pod_status(is_ready=False),
+        status=_pod_status(spec, is_ready=True),
+        other_status=_pod_status(spec, is_ready=False),
     )
 
 
-def _pod_status(*, is_ready: bool) -> Object:
+def _pod_status(spec: Object, *, is_ready: bool) -> Object:
     then = "2026-11-01T08:00:00Z"
     ready = "True" if is_ready else "False"
     states = {"PodReadyToStartContainers": "True", "Initialized": "True", "PodScheduled": "True"}
@@ -174,19 +202,21 @@ def _pod_status(*, is_ready: bool) -> Object:
         {"type": kind, "status": state, "lastTransitionTime": then, "observedGeneration": 1}
         for kind, state in (states | {"Ready": ready, "ContainersReady": ready}).items()
     ]
-    room = {"requests": {"cpu": CPU, "memory": MEMORY}, "limits": {"memory": MEMORY}}
-    container = {
-        "name": "app",
-        "image": "registry.example.com/platform/backend-service:1.27.3-20260901",
-        "imageID": "registry.example.com/platform/backend-service@sha256:" + "beef" * 16,
-        "containerID": CONTAINER,
-        "ready": is_ready,
-        "started": True,
-        "restartCount": 0,
-        "state": {"running": {"startedAt": then}},
-        "allocatedResources": room["requests"],
-        "resources": room,
-    }
+    containers = [
+        {
+            "name": each["name"],
+            "image": each["image"],
+            "imageID": each["image"].split(":")[0] + "@sha256:" + "beef" * 16,
+            "containerID": CONTAINER,
+            "ready": is_ready,
+            "started": True,
+            "restartCount": 0,
+            "state": {"running": {"startedAt": then}},
+            "allocatedResources": each["resources"]["requests"],
+            "resources": each["resources"],
+        }
+        for each in spec["containers"]
+    ]
     return {
         "phase": "Running",
         "startTime": then,
@@ -196,7 +226,7 @@ def _pod_status(*, is_ready: bool) -> Object:
         "podIPs": [{"ip": ADDRESS}],
         "qosClass": "Burstable",
         "conditions": conditions,
-        "containerStatuses": [container],
+        "containerStatuses": containers,
     }
 
 
@@ -237,11 +267,11 @@ def pod_of_daemon_set() -> Prototype:
 
 def workload(kind: str, replicas: int) -> Prototype:
     """A Deployment, ReplicaSet, StatefulSet or DaemonSet that has what it wants."""
-    own = {"app.kubernetes.io/name": APP}
     is_replica_set, is_daemon_set = kind == "ReplicaSet", kind == "DaemonSet"
+    revision = {"pod-template-hash": HASH} if is_replica_set else {}
     spec: Object = {
-        "selector": {"matchLabels": own},
-        "template": {"metadata": {"labels": _labels()}, "spec": _template()},
+        "selector": {"matchLabels": {"app.kubernetes.io/name": APP} | revision},
+        "template": {"metadata": {"labels": _labels(**revision)}, "spec": _template()},
     }
     if not is_daemon_set:
         spec["replicas"] = replicas
@@ -292,11 +322,11 @@ def node() -> Prototype:
         "kubernetes.io/hostname": NODE,
         "kubernetes.io/os": "linux",
         "kubernetes.io/arch": "amd64",
-        "node.kubernetes.io/instance-type": "m7i.8xlarge",
+        "node.kubernetes.io/instance-type": NODE_TYPE,
         "topology.kubernetes.io/region": "region-1",
         "topology.kubernetes.io/zone": ZONE,
     }
-    room = {"cpu": "32", "memory": "128Gi", "pods": "110", "ephemeral-storage": "200Gi"}
+    room = {"cpu": NODE_CPU, "memory": NODE_MEMORY, "pods": "250", "ephemeral-storage": "200Gi"}
     images = [
         {"names": [f"registry.example.com/platform/image-{number}:1.0"], "sizeBytes": 10**8}
         for number in range(30)

@@ -34,7 +34,7 @@ from testbed.credentials import write_credentials
 from testbed.flags import METRICS_API, flags, metrics_objects
 
 FOLDER_PREFIX = "rescheduler-testbed-"
-START_DEADLINE_SECONDS = 120.0
+START_DEADLINE_SECONDS = 300.0
 
 # By it a process is known to be a supervisor, for its pid may belong to somebody else by now.
 MARK = "testbed.supervisor"

@@ -110,7 +110,7 @@ async def make_kind_of_world(
         await api.create({"kind": "Namespace", "metadata": {"name": unique}})
         for manifest in rights_within(unique):
             await api.create(manifest)
-        token, credential = await _token(api)
+        token, credential = await token_of_ours(api)
         world = make(
             instance=instance,
             api=api,
@@ -132,7 +132,7 @@ async def make_kind_of_world(
             )
 
 
-async def _token(api: Api) -> tuple[str, str]:
+async def token_of_ours(api: Api) -> tuple[str, str]:
     """A token of its own for each test: its id stands beside each request in the audit log."""
     namespace, name = SERVICE_ACCOUNT
     path = f"/api/v1/namespaces/{namespace}/serviceaccounts/{name}/token"

@@ -2,7 +2,7 @@
 
 import asyncio
 import random
-from collections.abc import AsyncIterator, Awaitable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Any, Final
@@ -59,7 +59,7 @@ class Loop:
     A pass that fails is told, and followed by the next; so is a defect of ours.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - the last two are for few
         self,
         kube: KubeApi,
         clock: Clock,
@@ -68,8 +68,11 @@ class Loop:
         *,
         term: Term | None,
         repeatable: Repeatable | None = None,
+        tidy: Callable[[], None] = lambda: None,
     ) -> None:
-        """Without a term they only look, plan and tell."""
+        """Without a term they only look, plan and tell. `tidy` is called when all is listed, and
+        between passes.
+        """
         self._kube = kube
         self._clock = clock
         self._configuration = configuration
@@ -80,6 +83,7 @@ class Loop:
             self._search = plan.Search(seed=repeatable.seed, steps=repeatable.steps)
             self._jitter = random.Random(repeatable.seed)  # noqa: S311 - repeatable
         self._early = Early()
+        self._tidy = tidy
         self._cycle = 0
         self._failures = 0
         self._counted = _Counted()
@@ -115,6 +119,7 @@ class Loop:
             if not await self._unless_stopped(observer.settled()):
                 return
             await self._unless_stopped(observer.measure())
+            self._tidy()
             if self._term is None:
                 await self._go_round(observer, None)
                 return
@@ -155,6 +160,7 @@ class Loop:
                 watched = Watched(observer, self._clock, self._configuration)
                 begun = self._clock.monotonic()
                 await self._pass(passes, migrator, carrying, why)
+                self._tidy()
                 await self._until_the_next(watched, begun)
 
     @asynccontextmanager
@@ -354,6 +360,7 @@ async def run(
     stop: asyncio.Event,
     *,
     repeatable: Repeatable | None = None,
+    tidy: Callable[[], None] = lambda: None,
 ) -> None:
     """Until it is told to stop. While another leads it stands by, and looks at nothing else: what
     it would see by then is listed anew in a moment, and until then costs nobody anything.
@@ -377,13 +384,20 @@ async def run(
                 task.cancel()
             await asyncio.gather(acquired, stopped, return_exceptions=True)
         term = right.leadership.term
-        acts = Loop(right.kube, clock, configuration, stop, term=term, repeatable=repeatable)
+        acts = Loop(
+            right.kube, clock, configuration, stop, term=term, repeatable=repeatable, tidy=tidy
+        )
         await right.use(acts.run())
 
 
 async def dry_run(
-    connect: Connect, clock: Clock, configuration: Configuration, stop: asyncio.Event
+    connect: Connect,
+    clock: Clock,
+    configuration: Configuration,
+    stop: asyncio.Event,
+    *,
+    tidy: Callable[[], None] = lambda: None,
 ) -> None:
     """The same, and nothing is written: so it needs no lease, and disturbs nobody who has it."""
     async with connect() as kube:
-        await Loop(kube, clock, configuration, stop, term=None).run()
+        await Loop(kube, clock, configuration, stop, term=None, tidy=tidy).run()

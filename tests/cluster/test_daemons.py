@@ -79,7 +79,7 @@ async def _reserved(world: World) -> dict[str, Resources]:
         for each in await world.api.list("DaemonSet", world.name)
         if daemons.is_at_work(each)
     ]
-    return dict(daemons.reserved(sets, await _nodes(world), set()))
+    return dict(daemons.reserved(sets, await _nodes(world), {}))
 
 
 async def _asked_for(world: World) -> dict[str, Resources]:

@@ -17,6 +17,7 @@ SMALL = {
     "BENCH_DEMO_NODES": "6",
     "BENCH_NODES": "50",
     "BENCH_PODS": "1000",
+    "BENCH_SECONDS": "3",
     "BENCH_PEER": "none",
     "BENCH_SEEDS": "1",
     "BENCH_PACKING": "1",
@@ -45,5 +46,5 @@ def test_the_bench_prints_its_figures() -> None:
     assert "a day of 5 nodes, 100 pods" in shown.stdout
     assert "cluster of 50 nodes, 1,000 pods" in shown.stdout
     assert "state to plan, 50 nodes" in shown.stdout
-    for figure in ("first snapshot", "CPU at 1,000 events/s", "a snapshot meanwhile"):
+    for figure in ("start to first cycle", "CPU at 1,000 events/s", "a cycle", "peak memory"):
         assert figure in shown.stdout

@@ -2,6 +2,7 @@
 
 import asyncio
 import signal
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final
 
@@ -9,6 +10,7 @@ import structlog
 import typer
 
 from rescheduler import __version__, config, logs
+from rescheduler.cli.housekeeping import keeping_house
 from rescheduler.cli.options import Context, Kubeconfig
 from rescheduler.cli.output import tell
 from rescheduler.clock import Clock, SystemClock
@@ -162,7 +164,10 @@ async def _until_a_signal_comes(
 ) -> int:
     stopping = Stopping()
     stopping.hear_signals()
-    return await continuously(configuration, connect, clock, stopping, dry_run=dry_run)
+    with keeping_house() as tidy:
+        return await continuously(
+            configuration, connect, clock, stopping, dry_run=dry_run, tidy=tidy
+        )
 
 
 async def continuously(
@@ -172,13 +177,14 @@ async def continuously(
     stopping: Stopping,
     *,
     dry_run: bool = False,
+    tidy: Callable[[], None] = lambda: None,
 ) -> int:
     """The exit status."""
     from rescheduler import loop
 
     going = loop.dry_run if dry_run else loop.run
     try:
-        await going(connect, clock, configuration, stopping.event)
+        await going(connect, clock, configuration, stopping.event, tidy=tidy)
     except asyncio.CancelledError:
         if len(stopping.received) <= 1:
             raise

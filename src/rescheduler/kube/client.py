@@ -1,21 +1,22 @@
 """`KubeApi` on a real API server: JSON over HTTP."""
 
 import json
-from collections.abc import AsyncGenerator, AsyncIterator, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
-from typing import Any
+from typing import Any, TypeVar
 
 import aiohttp
+import msgspec
 
 from rescheduler import __version__
-from rescheduler.kube import bodies, errors
+from rescheduler.kube import bodies, errors, sealed
 from rescheduler.kube.api import Event, KubeApi, Listing, Object
 from rescheduler.kube.authentication import log_in
 from rescheduler.kube.connector import Connector
 from rescheduler.kube.following import Following, Manner
 from rescheduler.kube.patience import READ_ATTEMPTS
 from rescheduler.kube.transport import Transport
-from rescheduler.wire import Batch, Resource
+from rescheduler.wire import PODS, Batch, Resource
 
 # The server ends a watch that long after it began; a connection silent for longer is dead.
 _WATCH_SECONDS = 300
@@ -23,6 +24,13 @@ _WATCH_TIMEOUT = aiohttp.ClientTimeout(total=None, connect=10, sock_read=_WATCH_
 _PIECES_TIMEOUT = aiohttp.ClientTimeout(total=20, connect=10)
 _PAGE = 500
 _MERGE_PATCH = "application/merge-patch+json"
+_ACCEPT = {"Accept": "application/json"}
+_SEALED = (PODS,)
+"""There are thousands in a namespace, and few are looked at beyond their metadata."""
+
+T = TypeVar("T")
+
+_decode_anything: Callable[[bytes], Any] = msgspec.json.Decoder().decode
 
 
 @asynccontextmanager
@@ -55,7 +63,7 @@ class Client:
         return self._following.follow(resource, fields, since)
 
     async def get(self, resource: Resource, namespace: str | None, name: str) -> Object:
-        return await self._read(resource.path(namespace, name), {})
+        return await self._read(resource.path(namespace, name), {}, _decode)
 
     async def list(
         self, resource: Resource, *, namespace: str | None = None, labels: str = ""
@@ -70,20 +78,21 @@ class Client:
         query = {"limit": str(_PAGE)} | ({"labelSelector": labels} if labels else {})
         for _ in range(READ_ATTEMPTS):
             try:
-                return await self._pages(resource.path(namespace), query)
+                pages = sealed.Pages() if resource in _SEALED else _Pages()
+                return await self._pages(resource.path(namespace), query, pages)
             except errors.Expired:
                 continue  # the version that the pages are of is no longer kept: begin anew
         raise errors.Unavailable(f"list of {resource.plural} expired {READ_ATTEMPTS} times")
 
-    async def _pages(self, path: str, query: Mapping[str, str]) -> Listing:
-        items: list[Object] = []
+    async def _pages(
+        self, path: str, query: Mapping[str, str], pages: "sealed.Pages | _Pages"
+    ) -> Listing:
         following = ""
         while True:
-            page = await self._read(path, {**query, "continue": following} if following else query)
-            items += page["items"]
-            following = page["metadata"].get("continue", "")
+            wanted = {**query, "continue": following} if following else query
+            following = await self._read(path, wanted, pages.add)
             if not following:
-                return Listing(items, page["metadata"]["resourceVersion"])
+                return pages.listing()
 
     async def pieces(self, resource: Resource) -> AsyncGenerator[bytes, None]:
         headers = {"Accept": "application/json", "Accept-Encoding": "identity"}
@@ -98,7 +107,8 @@ class Client:
     ) -> AsyncGenerator[Event, None]:
         path = resource.path(namespace)
         if not since:
-            since = (await self._read(path, {"limit": "1"}))["metadata"]["resourceVersion"]
+            first = await self._read(path, {"limit": "1"}, _decode)
+            since = first["metadata"]["resourceVersion"]
         query = {
             "watch": "1",
             "resourceVersion": since,
@@ -110,8 +120,9 @@ class Client:
         async with self._transport.stream(
             path, query=query, headers=headers, timeout=_WATCH_TIMEOUT
         ) as answer:
+            is_sealed = resource in _SEALED
             async for line in answer.content:
-                yield _event(line)
+                yield _event(line, is_sealed=is_sealed)
 
     async def create(
         self, resource: Resource, namespace: str, body: Object, *, dry_run: bool = False
@@ -157,30 +168,58 @@ class Client:
         path = f"/api/v1/namespaces/{namespace}/pods/{pod}/eviction"
         await self._send("POST", path, eviction)
 
-    async def _read(self, path: str, query: Mapping[str, str]) -> Object:
-        return await self._transport.patiently(lambda: self._send("GET", path, None, query=query))
+    async def _read(self, path: str, query: Mapping[str, str], decode: Callable[[bytes], T]) -> T:
+        return await self._transport.patiently(
+            lambda: self._transport.request(
+                "GET", path, query=query, headers=_ACCEPT, decode=decode
+            )
+        )
 
     async def _send(
         self,
         method: str,
         path: str,
-        body: Object | None,
+        body: Object,
         *,
         query: Mapping[str, str] | None = None,
         content_type: str = "application/json",
     ) -> Object:
-        headers = {"Accept": "application/json"}
-        if body is not None:
-            headers["Content-Type"] = content_type
-        data = None if body is None else json.dumps(body)
+        headers = {**_ACCEPT, "Content-Type": content_type}
         return await self._transport.request(
-            method, path, query=query or {}, headers=headers, data=data
+            method, path, query=query or {}, headers=headers, data=json.dumps(body), decode=_decode
         )
 
 
-def _event(line: bytes) -> Event:
-    event = json.loads(line)
-    if event["type"] == "ERROR":
-        status = event["object"]
+class _Pages:
+    """The pages of one list, in order."""
+
+    def __init__(self) -> None:
+        self._items: list[Object] = []
+        self._version = ""
+
+    def add(self, body: bytes) -> str:
+        """The token of the page that follows; empty: this was the last."""
+        page = _decode(body)
+        self._items += page["items"]
+        self._version = page["metadata"]["resourceVersion"]
+        return page["metadata"].get("continue") or ""
+
+    def listing(self) -> Listing:
+        return Listing(self._items, self._version)
+
+
+def _decode(body: bytes) -> Object:
+    return dict(_decode_anything(body))
+
+
+def _event(line: bytes, *, is_sealed: bool) -> Event:
+    event = sealed.event(line) if is_sealed else _plain_event(line)
+    if event.kind == "ERROR":
+        status = event.object
         raise errors.from_answer(status.get("code", 500), {}, json.dumps(status).encode())
-    return Event(event["type"], event["object"])
+    return event
+
+
+def _plain_event(line: bytes) -> Event:
+    found = _decode(line)
+    return Event(found["type"], found["object"])

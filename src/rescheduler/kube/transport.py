@@ -6,14 +6,12 @@ import random
 import ssl
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import aiohttp
-import msgspec
 
 from rescheduler.errors import ConnectionSettingsError
 from rescheduler.kube import errors
-from rescheduler.kube.api import Object
 from rescheduler.kube.authentication import Login
 from rescheduler.kube.patience import patiently
 
@@ -31,8 +29,6 @@ _PASSING = (
 )
 
 T = TypeVar("T")
-
-_decode: Callable[[bytes], Any] = msgspec.json.Decoder().decode
 
 
 class Transport:
@@ -56,14 +52,15 @@ class Transport:
         query: Mapping[str, str],
         headers: Mapping[str, str],
         data: str | None = None,
-    ) -> Object:
-        """What is answered in JSON."""
+        decode: Callable[[bytes], T],
+    ) -> T:
+        """What is answered, decoded."""
 
-        async def send() -> Object:
+        async def send() -> T:
             answer = await self._begin(method, path, query, headers, _REQUEST_TIMEOUT, data)
             with self._named(f"{method} {path}"):
                 async with answer:
-                    return dict(_decode(await answer.read()))
+                    return decode(await answer.read())
 
         return await self._as_somebody(send)
 

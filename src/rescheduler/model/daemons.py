@@ -7,6 +7,7 @@ room, so neither do we: its pod will wait there, and take the room that others l
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from typing import Any
 
@@ -77,25 +78,28 @@ def is_at_work(daemon_set: Object) -> bool:
 
 
 def reserved(
-    daemons: Collection[Daemon], nodes: Iterable[Node], present: Collection[tuple[str, str]]
+    daemons: Collection[Daemon], nodes: Iterable[Node], present: Mapping[str, AbstractSet[str]]
 ) -> Mapping[str, Resources]:
     """Node -> what the pods will ask for that are still to come; nodes without any are left out.
 
-    `present`: the UID of a DaemonSet and the name of a node, where a pod of the first is bound to
-    the second and has not ended. One that terminates is present, for its successor takes its room.
+    `present`: the UID of a DaemonSet -> the names of nodes that a pod of it is bound to that has
+    not ended. One that terminates is present, for its successor takes its room.
     """
     to_come: dict[str, Resources] = {}
     sums: dict[tuple[str, ...], Resources] = {}
     for alike in _alike(daemons, nodes):
-        running = [each for each in daemons if each.runs_on(alike[0])]
-        for node in alike:
-            missing = [each for each in running if (each.uid, node.name) not in present]
-            if not missing:
-                continue
-            key = tuple(each.uid for each in missing)
+        # One set after the other: on nearly all nodes none is missing, and there are thousands.
+        missing: dict[str, list[Daemon]] = {}
+        for each in daemons:
+            if each.runs_on(alike[0]):
+                here = present.get(each.uid, frozenset())
+                for name in [node.name for node in alike if node.name not in here]:
+                    missing.setdefault(name, []).append(each)
+        for name in [node.name for node in alike if node.name in missing]:
+            key = tuple(each.uid for each in missing[name])
             if key not in sums:
-                sums[key] = resources.add(*(each.requests for each in missing))
-            to_come[node.name] = sums[key]
+                sums[key] = resources.add(*(each.requests for each in missing[name]))
+            to_come[name] = sums[key]
     return to_come
 
 
@@ -105,7 +109,7 @@ def _alike(daemons: Collection[Daemon], nodes: Iterable[Node]) -> Iterable[list[
     by_name = any(each.only_node or each.affinity.asks_for_names for each in daemons)
     found: dict[object, list[Node]] = defaultdict(list)
     for node in nodes:
-        labels = tuple(node.labels.get(key) for key in keys)
-        tainted = tuple((t.get("key"), t.get("value"), t.get("effect")) for t in node.taints)
+        labels = tuple([node.labels.get(key) for key in keys])
+        tainted = tuple([(t.get("key"), t.get("value"), t.get("effect")) for t in node.taints])
         found[labels, tainted, node.name if by_name else ""].append(node)
     return found.values()

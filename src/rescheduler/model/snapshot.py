@@ -1,7 +1,7 @@
 """The whole cluster at one moment, immutable: what planning decides by."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
@@ -84,6 +84,12 @@ class Snapshot:
     unreadable: tuple[str, ...] = ()
     """Kind and name of objects that could not be read, and are left out, or that make no sense."""
 
+    def with_usage(self, usage: Usage) -> "Snapshot":
+        made = replace(self, usage=usage)
+        # What has been worked out so far is about nodes and pods, and not about what they use.
+        vars(made).update({name: each for name, each in vars(self).items() if name != "usage"})
+        return made
+
     # ------------------------------------------------------------------ nodes
 
     @cached_property
@@ -100,19 +106,17 @@ class Snapshot:
     @cached_property
     def _number_by_slot(self) -> Numbers:
         # One more than there are slots: the last is for pods on no node, whose slot is NONE (-1).
-        numbers = np.full(len(self.node_slots) + 1, NONE, np.int32)
-        for slot, node in enumerate(self.node_slots):
-            if node is not None:
-                numbers[slot] = self.node_numbers[node.name]
-        return numbers
+        known = self.node_numbers
+        numbers = [NONE if node is None else known[node.name] for node in self.node_slots]
+        return np.array([*numbers, NONE], np.int32)
 
     @cached_property
     def room(self) -> Amounts:
         """What the nodes can hold, by node and resource."""
+        numbers = self._number_by_slot[:-1]
+        present = np.flatnonzero(numbers != NONE)
         slots = np.empty(len(self.nodes), np.int32)
-        for slot, number in enumerate(self._number_by_slot[:-1]):
-            if number != NONE:
-                slots[number] = slot
+        slots[numbers[present]] = present
         return self.allocatable[slots]
 
     # ------------------------------------------------------------------ pods
@@ -278,16 +282,12 @@ class Snapshot:
         if not at_work:
             return {}
         uids = {each.uid for each in at_work}
-        owners = {
-            number: owner.uid
+        bound = self.rows[self.pods.node[self.rows] != NONE]
+        owners, slots = self.pods.owner[bound], self.pods.node[bound]
+        present = {
+            owner.uid: {self.slot_names[slot] or "" for slot in slots[owners == number].tolist()}
             for number, owner in enumerate(self.owners)
             if owner is not None and owner.uid in uids
-        }
-        bound = self.rows[self.pods.node[self.rows] != NONE]
-        theirs = bound[np.isin(self.pods.owner[bound], list(owners))].tolist()
-        present = {
-            (owners[self.pods.owner[row]], self.slot_names[self.pods.node[row]] or "")
-            for row in theirs
         }
         return daemons.reserved(at_work, self.nodes, present)
 

@@ -4,7 +4,6 @@ import asyncio
 import random
 from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager
-from dataclasses import replace
 from typing import Final
 
 import structlog
@@ -143,8 +142,8 @@ class Observer:
         placement = placement_of(snapshot)
         if self._sampler is None:
             why = "it is not decided yet who measures it"
-            return replace(snapshot, usage=unknown(placement, self._usage.source, why))
-        return replace(snapshot, usage=self._sampler.usage(placement))
+            return snapshot.with_usage(unknown(placement, self._usage.source, why))
+        return snapshot.with_usage(self._sampler.usage(placement))
 
     async def measure(self) -> None:
         """Until there is a sample of usage of this moment; else there is one at every interval."""

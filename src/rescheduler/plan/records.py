@@ -68,8 +68,10 @@ class Records:
         """Rows of pods whose migration is not finished, but for those that are only ending."""
         if not self.unfinished:
             return
-        for row, uid in enumerate(self._snapshot.pods.uids):
-            if uid in self.unfinished and not is_ending(self.unfinished[uid]):
+        known = self.unfinished
+        uids = enumerate(self._snapshot.pods.uids)
+        for row, uid in [each for each in uids if each[1] in known]:
+            if not is_ending(known[uid]):
                 yield row
 
     # ------------------------------------------------------------------ failures

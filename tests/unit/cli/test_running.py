@@ -69,7 +69,7 @@ def test_told_to_stop_twice_it_ends_at_once(
     signals: list[signal.Signals],
     code: int,
 ) -> None:
-    async def going(*arguments: object) -> None:
+    async def going(*arguments: object, **_: object) -> None:
         stop = arguments[-1]
         assert isinstance(stop, asyncio.Event)
         for each in signals:

@@ -80,7 +80,7 @@ PLACES = [
 def test_where_it_runs(spec: dict[str, Any], node: Node, *, runs: bool) -> None:
     daemon = daemons.read(_set(**spec))
     assert daemon.runs_on(node) is runs
-    assert bool(daemons.reserved([daemon], [node], set())) is runs
+    assert bool(daemons.reserved([daemon], [node], {})) is runs
 
 
 def test_what_is_still_to_come_is_reserved() -> None:
@@ -96,7 +96,7 @@ def test_what_is_still_to_come_is_reserved() -> None:
         _node("slow", labels=slow),
         _node("served", labels=slow),
     ]
-    present = {("all", "half"), ("all", "full"), ("some", "full"), ("all", "served")}
+    present = {"all": {"half", "full", "served"}, "some": {"full"}}
     assert daemons.reserved(sets, nodes, present) == {
         "empty": {"cpu": 1250, "pods": 2},
         "half": {"cpu": 250, "pods": 1},
@@ -108,14 +108,14 @@ def test_alike_in_labels_is_not_alike_in_taints_or_in_name() -> None:
     by_name = daemons.read(_set("one", affinity=_on("b")))
     anywhere = daemons.read(_set("all"))
     nodes = [_node("a"), _node("b"), _node("c", taint=("team", "NoSchedule")), _node("d")]
-    assert list(daemons.reserved([anywhere], nodes, set())) == ["a", "b", "d"]
-    found = daemons.reserved([by_name, anywhere], nodes, set())
+    assert list(daemons.reserved([anywhere], nodes, {})) == ["a", "b", "d"]
+    found = daemons.reserved([by_name, anywhere], nodes, {})
     assert {name: room["pods"] for name, room in found.items()} == {"a": 1, "b": 2, "d": 1}
 
 
 def test_no_daemons_or_no_nodes() -> None:
-    assert daemons.reserved([], [_node()], set()) == {}
-    assert daemons.reserved([daemons.read(_set())], [], set()) == {}
+    assert daemons.reserved([], [_node()], {}) == {}
+    assert daemons.reserved([daemons.read(_set())], [], {}) == {}
 
 
 def test_its_pods_are_completed_as_the_api_server_will() -> None:

@@ -16,7 +16,16 @@ from rescheduler.observe.state.amounts import ResourceNames
 from rescheduler.observe.state.nodes import NodeTable
 from rescheduler.observe.state.objects import ObjectTable, key_of
 from rescheduler.observe.state.pods import PodTable
-from rescheduler.wire import DAEMON_SETS, NODES, PODS, Batch, Malformed, Resource, View
+from rescheduler.wire import (
+    DAEMON_SETS,
+    NODES,
+    PODS,
+    REPLICA_SETS,
+    Batch,
+    Malformed,
+    Resource,
+    View,
+)
 
 # What is computed with later is tried at once: here it is known which object is to blame.
 _CHECKS: Final[Mapping[Resource, Callable[[Object], object]]] = {DAEMON_SETS: daemons.read}
@@ -133,6 +142,9 @@ class ClusterState:
         check = _CHECKS.get(resource)
 
         def put(view: View) -> str:
+            if resource == REPLICA_SETS and _is_left_behind(view):
+                table.remove(_key(_name(view)))
+                return ""
             raw = _reduced(wire.to_json(view))
             if check:
                 check(raw)
@@ -150,6 +162,12 @@ class ClusterState:
 
     def _unreadable_of(self, resource: Resource) -> Unreadable:
         return self._unreadable.setdefault(resource.plural, Unreadable())
+
+
+def _is_left_behind(replica_set: View) -> bool:
+    """It wants no pods and has none: Deployments keep ten such each, to go back to."""
+    spec, status = replica_set.spec, replica_set.status
+    return wire.has(spec, "replicas") and not spec.replicas and not status.replicas
 
 
 def _reduced(raw: Object) -> Object:

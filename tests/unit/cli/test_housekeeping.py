@@ -1,0 +1,21 @@
+"""A long run looks for garbage seldom, and leaves nothing of that behind when it ends."""
+
+import gc
+from asyncio import sslproto
+
+from rescheduler.cli.housekeeping import keeping_house
+
+
+def test_what_has_stayed_is_not_looked_through_again() -> None:
+    before = gc.get_threshold(), gc.get_freeze_count(), sslproto.SSLProtocol.max_size
+    with keeping_house() as tidy:
+        assert gc.get_threshold() > before[0]
+        tidy()
+        frozen = gc.get_freeze_count()
+        assert frozen > before[1]
+        assert gc.get_threshold() == before[0]
+        more = [[] for _ in range(100)]  # type: list[list[object]]
+        tidy()
+        assert gc.get_freeze_count() <= frozen  # seldom: to look through all of it takes a while
+        del more
+    assert (gc.get_threshold(), gc.get_freeze_count(), sslproto.SSLProtocol.max_size) == before
