@@ -22,7 +22,8 @@ from rescheduler.wire import PODS, Batch, Resource
 _WATCH_SECONDS = 300
 _WATCH_TIMEOUT = aiohttp.ClientTimeout(total=None, connect=10, sock_read=_WATCH_SECONDS + 15)
 _PIECES_TIMEOUT = aiohttp.ClientTimeout(total=20, connect=10)
-_PAGE = 500
+# Of pods a megabyte or two, and ten namespaces may be read at once.
+_PAGE = 200
 _MERGE_PATCH = "application/merge-patch+json"
 _ACCEPT = {"Accept": "application/json"}
 _SEALED = (PODS,)
