@@ -105,7 +105,8 @@ async def _churn(table: Table, cluster: BigCluster, run: WholeRun) -> None:
     table.add_row(
         f"CPU at {_EVENTS_PER_SECOND:,} events/s",
         f"{scaled:.0%} of a core",
-        f"goal 25%; {share:.0%} at the {rate:,.0f} events/s written, {idle:.0%} without",
+        f"goal 25%; {share:.0%} at the {rate:,.0f} events/s written, "
+        f"{idle:.0%} before, with moves under way",
     )
 
 

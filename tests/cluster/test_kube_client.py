@@ -17,7 +17,7 @@ from testbed.builders import pod
 from testbed.faultproxy import Match, expired_event, gone, inject_event
 from testbed.world import World
 
-MORE_THAN_A_PAGE = 520
+MORE_THAN_A_PAGE = 220
 
 
 def kubeconfig(world: World, *, user: Any = None, cluster: Any = None) -> str:  # noqa: ANN401

@@ -4,6 +4,7 @@ import json
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from typing import Any, TypeVar
+from weakref import WeakValueDictionary
 
 import aiohttp
 import msgspec
@@ -22,7 +23,8 @@ from rescheduler.wire import PODS, Batch, Resource
 _WATCH_SECONDS = 300
 _WATCH_TIMEOUT = aiohttp.ClientTimeout(total=None, connect=10, sock_read=_WATCH_SECONDS + 15)
 _PIECES_TIMEOUT = aiohttp.ClientTimeout(total=20, connect=10)
-_PAGE = 500
+# Of pods a megabyte or two, and ten namespaces may be read at once.
+_PAGE = 200
 _MERGE_PATCH = "application/merge-patch+json"
 _ACCEPT = {"Accept": "application/json"}
 _SEALED = (PODS,)
@@ -56,6 +58,7 @@ class Client:
     def __init__(self, transport: Transport, manner: Manner) -> None:
         self._transport = transport
         self._following = Following(transport, manner)
+        self._alive: sealed.Alive = WeakValueDictionary()
 
     def follow(
         self, resource: Resource, *, fields: str = "", since: str = ""
@@ -78,7 +81,7 @@ class Client:
         query = {"limit": str(_PAGE)} | ({"labelSelector": labels} if labels else {})
         for _ in range(READ_ATTEMPTS):
             try:
-                pages = sealed.Pages() if resource in _SEALED else _Pages()
+                pages = sealed.Pages(self._alive) if resource in _SEALED else _Pages()
                 return await self._pages(resource.path(namespace), query, pages)
             except errors.Expired:
                 continue  # the version that the pages are of is no longer kept: begin anew
@@ -122,7 +125,7 @@ class Client:
         ) as answer:
             is_sealed = resource in _SEALED
             async for line in answer.content:
-                yield _event(line, is_sealed=is_sealed)
+                yield _told(sealed.event(line, self._alive) if is_sealed else _event(line))
 
     async def create(
         self, resource: Resource, namespace: str, body: Object, *, dry_run: bool = False
@@ -212,14 +215,13 @@ def _decode(body: bytes) -> Object:
     return dict(_decode_anything(body))
 
 
-def _event(line: bytes, *, is_sealed: bool) -> Event:
-    event = sealed.event(line) if is_sealed else _plain_event(line)
+def _told(event: Event) -> Event:
     if event.kind == "ERROR":
         status = event.object
         raise errors.from_answer(status.get("code", 500), {}, json.dumps(status).encode())
     return event
 
 
-def _plain_event(line: bytes) -> Event:
+def _event(line: bytes) -> Event:
     found = _decode(line)
     return Event(found["type"], found["object"])

@@ -7,6 +7,7 @@ would take ten times the memory.
 import copy
 from collections.abc import ItemsView, Iterator, KeysView, Mapping, ValuesView
 from typing import Any, Final
+from weakref import WeakValueDictionary
 
 import msgspec
 
@@ -40,11 +41,15 @@ class Sealed(dict[str, Any]):
     to change it is of no effect.
     """
 
-    __slots__ = ("_sealed",)
+    __slots__ = ("__weakref__", "_sealed")
 
     def __init__(self, parts: Object, sealed: dict[str, bytes]) -> None:
         super().__init__(parts)
         self._sealed = sealed
+
+    def has_sealed(self, sealed: dict[str, bytes]) -> bool:
+        """Told without opening anything."""
+        return self._sealed == sealed
 
     def __missing__(self, key: str) -> Any:  # noqa: ANN401
         return _decode(self._sealed[key])
@@ -102,18 +107,25 @@ class Sealed(dict[str, Any]):
         return dict, (dict(self),)
 
 
+Alive = WeakValueDictionary[tuple[str, str], Sealed]
+"""Objects that somebody has, by UID and version. What is watched is also read live, again and
+again: it is there once.
+"""
+
+
 class Pages:
     """The pages of one list, in order. ValueError for what is none."""
 
-    def __init__(self) -> None:
+    def __init__(self, alive: "Alive | None" = None) -> None:
         self._items: list[Object] = []
+        self._alive = alive
         self._in_common: dict[bytes, Any] = {}
         self._metadata: dict[str, Any] = {}
 
     def add(self, body: bytes) -> str:
         """The token of the page that follows; empty: this was the last."""
         page = _decode_page(body)
-        self._items += [sealed(each, self._in_common) for each in page.items or ()]
+        self._items += [sealed(each, self._in_common, self._alive) for each in page.items or ()]
         self._metadata = page.metadata
         return page.metadata.get("continue") or ""
 
@@ -121,7 +133,12 @@ class Pages:
         return Listing(self._items, self._metadata["resourceVersion"])
 
 
-def sealed(encoded: msgspec.Raw, in_common: dict[bytes, Any] | None = None) -> Object:
+def sealed(
+    encoded: msgspec.Raw,
+    in_common: dict[bytes, Any] | None = None,
+    alive: "Alive | None" = None,
+) -> Object:
+    """The very object that is alive, where somebody has the same already."""
     parts = _decode_parts(encoded)
     metadata = {
         name: _known(bytes(each), in_common if name in _IN_COMMON else None)
@@ -135,7 +152,13 @@ def sealed(encoded: msgspec.Raw, in_common: dict[bytes, Any] | None = None) -> O
     }
     # As bytes of their own: a part of the page would keep all of it.
     closed = {name: bytes(parts[name]) for name in _SEALED if name in parts}
-    return Sealed(others | {"metadata": metadata}, closed)
+    made = Sealed(others | {"metadata": metadata}, closed)
+    if alive is None:
+        return made
+    key = (metadata.get("uid", ""), metadata.get("resourceVersion", ""))
+    known = alive.setdefault(key, made)
+    # A server that was restored from a backup may give a version twice.
+    return known if known["metadata"] == metadata and known.has_sealed(closed) else made
 
 
 def _known(encoded: bytes, in_common: dict[bytes, Any] | None) -> Any:  # noqa: ANN401
@@ -146,8 +169,10 @@ def _known(encoded: bytes, in_common: dict[bytes, Any] | None) -> Any:  # noqa: 
     return in_common[encoded]
 
 
-def event(line: bytes) -> Event:
+def event(line: bytes, alive: "Alive | None" = None) -> Event:
     """Of a watch; an error is not sealed."""
     found = _decode_event(line)
     is_error = found.type == "ERROR"
-    return Event(found.type, _decode(found.object) if is_error else sealed(found.object))
+    return Event(
+        found.type, _decode(found.object) if is_error else sealed(found.object, None, alive)
+    )

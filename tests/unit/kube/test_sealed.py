@@ -3,6 +3,7 @@
 import copy
 import json
 from typing import Any
+from weakref import WeakValueDictionary
 
 import msgspec
 import pytest
@@ -98,6 +99,20 @@ def test_a_list_of_nothing() -> None:
     pages = sealed.Pages()
     assert pages.add(b'{"metadata":{"resourceVersion":"7"},"items":null}') == ""
     assert pages.listing() == ([], "7")
+
+
+def test_what_somebody_has_is_there_once() -> None:
+    alive: sealed.Alive = WeakValueDictionary()
+    versioned = {**POD, "metadata": {**METADATA, "resourceVersion": "7"}}
+    line = json.dumps({"type": "ADDED", "object": versioned}).encode()
+    first, again = (sealed.event(line, alive).object for _ in range(2))
+    assert again is first
+    # A server that was restored from a backup may give a version twice.
+    restored = {**versioned, "status": {"phase": "Pending"}}
+    line = json.dumps({"type": "ADDED", "object": restored}).encode()
+    assert sealed.event(line, alive).object == restored
+    del first, again
+    assert not alive
 
 
 def test_an_event_and_an_error() -> None:
