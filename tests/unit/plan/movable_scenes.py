@@ -68,7 +68,8 @@ def replica_set(*, replicas: int = 1, ready: int | None = None, **metadata: Any)
         "metadata": {"namespace": "shop", "name": "web", "uid": "rs-uid", **metadata},
         "spec": {"replicas": replicas},
         "status": {
-            "replicas": replicas,
+            # Of one that is scaled down, a pod is still there.
+            "replicas": max(replicas, 1),
             "readyReplicas": replicas if ready is None else ready,
         },
     }

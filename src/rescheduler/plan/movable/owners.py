@@ -81,7 +81,7 @@ class Owners:
                 workloads.why_unsettled(replica_set, deployment),
                 workloads.why_changing(replica_set, deployment),
             ),
-            *_all(self._autoscaled(namespace, above_it)),
+            *self._autoscaled(namespace, above_it),
         )
         few = self._holds.replicas(objects.spec(replica_set).get("replicas", 1))
         recreates = deployment is not None and workloads.recreates(deployment)
@@ -101,7 +101,7 @@ class Owners:
         # Those of higher ordinals are made anew when all before them are Ready, and not earlier.
         of_serving = (
             *_all([workloads.why_stateful_set_unsettled(stateful_set)]),
-            *_all(self._autoscaled(namespace, (owner,))),
+            *self._autoscaled(namespace, (owner,)),
         )
         few = self._holds.replicas(objects.spec(stateful_set).get("replicas", 1))
         return OwnerFacts(holds=(*holds, *few), of_serving=of_serving, interrupts=interrupts)
@@ -126,7 +126,13 @@ class Owners:
         if kind and (unknown := why_unknown(self._snapshot, _SOURCES[kind])):
             yield f"its {kind} is not known: {unknown}"
 
-    def _autoscaled(self, namespace: str, owners: Iterable[Owner]) -> Iterable[str]:
+    def _autoscaled(self, namespace: str, owners: Iterable[Owner]) -> Iterable[Hold]:
+        """Load tells nothing while it is being scaled. A node that is to be emptied does not wait
+        for that: its pods leave, and what scales meanwhile does so elsewhere.
+        """
+        return (Hold(why, asked="") for why in self._why_autoscaled(namespace, owners))
+
+    def _why_autoscaled(self, namespace: str, owners: Iterable[Owner]) -> Iterable[str]:
         if unknown := why_unknown(self._snapshot, AUTOSCALERS):
             yield f"its HorizontalPodAutoscaler is not known: {unknown}"
         for owner in owners:
