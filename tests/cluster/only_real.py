@@ -40,6 +40,7 @@ ONLY_REAL: Final[Mapping[str, str]] = {
     "test_observing_trouble": _HTTP,
     "test_plan_command": _PROCESS,
     "test_quantities": _JUDGE,
+    "test_readme_figures": _PROGRAMS,
     "test_rights": _RIGHTS,
     "test_showpieces": _PROCESS,
     "test_snapshot_command": _PROCESS,

@@ -137,6 +137,10 @@ class Worker:
             progress, step = self._decide(lookout.intent, view)
         self._say(step)
         await self._note(lookout.intent, step, self._new_pod(lookout.intent, view, progress))
+        if isinstance(step, steps.PatchPod) and step.is_final and not self._recorder.is_gone:
+            # Its stage was written down some steps ago. Whoever has deleted the record since is
+            # heard now: after this there is no way back.
+            await self._recorder.refresh()
         await self._act(lookout, step)
         return step
 

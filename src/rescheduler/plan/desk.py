@@ -125,7 +125,7 @@ class Desk:
         One of a group stays if any of the group has to.
         """
         members = self.unit(row)
-        reasons = self._why_group_stays(members) if len(members) > 1 else []
+        reasons: list[str] = []
         for member in members:
             found = list(self.movable.why_it_stays(member, asked=asked))
             if member in self._moved:
@@ -136,6 +136,8 @@ class Desk:
             if found and member != row:
                 found = [f"{self.name(member)} of its group stays: {found[0]}"]
             reasons += found
+        if not reasons and len(members) > 1:
+            reasons = self._why_group_stays(members)
         return tuple(reasons)
 
     def _why_group_stays(self, members: tuple[int, ...]) -> list[str]:

@@ -155,6 +155,8 @@ class Movable:
             reasons += _state(flags)
         elif not asked and not self.is_ready(row):
             reasons.append("it is not Running and Ready")
+        elif pods.node[row] == NONE:
+            reasons.append("it has no node yet")
         elif self._snapshot.node_of_pod[row] == NONE:
             reasons.append("its node is not there")
         if row in pods.annotations:
