@@ -10,6 +10,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
+from datetime import datetime
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -195,10 +196,12 @@ class Scene(ABC):
     async def delete_node(self, node: str) -> None:
         await self.api.delete("Node", None, node)
 
-    async def set_ready(self, pod: str, *, ready: bool) -> None:
-        """As its kubelet would report a readiness probe."""
-        status = "True" if ready else "False"
-        conditions = [{"type": kind, "status": status} for kind in ("Ready", "ContainersReady")]
+    async def set_ready(self, pod: str, *, ready: bool, at: datetime | None = None) -> None:
+        """As its kubelet would report a readiness probe; with the time, if that matters."""
+        changed = {"status": str(ready)}
+        if at is not None:
+            changed["lastTransitionTime"] = at.strftime("%Y-%m-%dT%H:%M:%SZ")
+        conditions = [{"type": kind, **changed} for kind in ("Ready", "ContainersReady")]
         path = path_of("Pod", self.name, pod) + "/status"
         body = {"status": {"conditions": conditions}}
         await self.api.request("PATCH", path, body=body, content_type=_STRATEGIC)

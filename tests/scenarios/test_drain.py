@@ -1,9 +1,10 @@
 """`rescheduler drain`: one node, emptied while its services go on."""
 
 import signal
+from datetime import datetime, timedelta
 
 from testbed.api import Object
-from testbed.builders import behaviour, budget, deployment
+from testbed.builders import behaviour, budget, deployment, pod
 from testbed.faultproxy import Match, fail, kill
 from tests.scenarios.asking import ask
 from tests.scenarios.judging import assert_nobody_noticed
@@ -21,6 +22,10 @@ def settings(world: World) -> dict[str, object]:
 async def drain(world: World, node: str, *flags: str, **more: object) -> Ended:
     path = str(world.configuration(**{**settings(world), **more}))
     return await as_admin(world, "drain", node, "--config", path, *flags)
+
+
+def is_ending(found: Object) -> bool:
+    return "deletionTimestamp" in found["metadata"]
 
 
 async def node_of(world: World, node: str) -> Object:
@@ -196,8 +201,8 @@ async def test_the_rest_of_a_group_that_has_begun_is_begun_however_late(world: W
     await world.deploy(deployment("web", replicas=1), on=elsewhere)
     await world.deploy(deployment("db", replicas=1), on=full)
     [web], [db] = await world.pods("web"), await world.pods("db")
-    for pod in (db, web):
-        await ask(world, pod, empty, group={"id": "shop", "size": 2})
+    for each in (db, web):
+        await ask(world, each, empty, group={"id": "shop", "size": 2})
     begins = Match(
         verb="patch", resource="podmigrations", subresource="status", name=db["metadata"]["name"]
     )
@@ -228,3 +233,41 @@ async def test_a_node_out_of_scope_is_not_touched(world: World) -> None:
     assert run.code == 1
     assert f'node "{other}" is not in scope.nodeSelector' in run.err
     assert "unschedulable" not in (await node_of(world, other))["spec"]
+
+
+async def test_a_bare_pod_that_fails_one_probe_is_not_given_for_a_copy_that_does_not_serve(
+    world: World,
+) -> None:
+    full, _ = await world.add_nodes(2)
+    await world.place(lambda: pod("alone"), on=full)
+    [alone] = await world.pods("alone")
+    started = datetime.fromisoformat(alone["status"]["startTime"])
+    await world.afflict_copies(never_ready="true")
+    path = str(world.configuration(**settings(world), migration={"readyTimeout": "15s"}))
+    running = await world.start_as_admin("drain", full, "--config", path, "--timeout", "5s")
+    await world.wait_for_record("alone", step="WaitReady")
+    later = max(world.clock.now(), started + timedelta(seconds=2))
+    await world.set_ready("alone", ready=False, at=later)
+    run = await ended(running)
+    assert run.code == 1
+    left = [each["metadata"]["uid"] for each in await world.pods("alone") if not is_ending(each)]
+    assert alone["metadata"]["uid"] in left
+
+
+async def test_a_quota_counts_originals_until_they_are_gone(world: World) -> None:
+    """So there is room for the next copy when the one before has made some, and not earlier."""
+    full, empty = await world.add_nodes(2)
+    slow = behaviour(exit_after_seconds="5")
+    await world.deploy(deployment("web", replicas=3, annotations=slow), on=full)
+    quota = {"apiVersion": "v1", "kind": "ResourceQuota", "metadata": {"name": "few"}}
+    await world.create({**quota, "spec": {"hard": {"pods": "4"}}})
+
+    async def is_counted() -> bool:
+        found = await world.api.get("ResourceQuota", world.name, "few")
+        return bool((found.get("status") or {}).get("used", {}).get("pods") == "3")
+
+    await world.wait("the quota is counted", is_counted)
+    run = await drain(world, full)
+    assert run.code == 0, run
+    assert await world.nodes_of("web") == [empty] * 3
+    assert all(each["status"]["phase"] == "Completed" for each in await world.records())

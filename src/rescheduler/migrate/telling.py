@@ -13,7 +13,7 @@ import structlog
 
 from rescheduler.kube import KubeApi, Object, errors
 from rescheduler.migrate import cordoning
-from rescheduler.migrate.cordoning import Noted, State
+from rescheduler.migrate.cordoning import State
 from rescheduler.model import names
 from rescheduler.model.cluster import Node
 from rescheduler.wire import NODES
@@ -52,7 +52,7 @@ def for_maintenance(found: str | None, *, is_enabled: bool, cordoned_nodes: bool
     """`found` is what a plan has found there; None: it has not looked at this node."""
 
     def wanted(state: State) -> str:
-        is_cordoned = state.unschedulable and state.noted != Noted.MAINTENANCE
+        is_cordoned = state.unschedulable and not state.noted
         is_asked = state.labelled or (is_cordoned and cordoned_nodes)
         if is_enabled and is_asked:
             return state.told if found is None else found

@@ -97,7 +97,7 @@ class PlanRun:
 
     async def _wait_for_room(self, wave: Sequence[Move]) -> None:
         for move, task in self._following.items():
-            if any(may_rest_on(each, move) for each in wave):
+            if any(may_rest_on(each, move) or _shares_quota(each, move) for each in wave):
                 await asyncio.wait([task])
 
     def _is_left_to_others(self) -> bool:
@@ -150,6 +150,11 @@ def may_rest_on(move: Move, failed: Move) -> bool:
     rest goes on, or one pod that cannot be moved would hold up all others in every pass.
     """
     return move.target == failed.source or (bool(move.group) and move.group == failed.group)
+
+
+def _shares_quota(move: Move, earlier: Move) -> bool:
+    """What the earlier one takes of it is free when its original is gone."""
+    return move.charged and move.namespace == earlier.namespace
 
 
 async def _first_of(happening: Coroutine[Any, Any, None], task: asyncio.Task[None]) -> None:

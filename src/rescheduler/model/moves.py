@@ -35,6 +35,8 @@ class Move:
     """Of the pods that move together or not at all; empty: it moves alone."""
     wave: int = 0
     """Moves of the same wave may be in flight at once; 0 begins beside what is in flight now."""
+    charged: bool = False
+    """A quota of its namespace counts its copy: and each original until it is gone."""
 
     @property
     def full_name(self) -> str:

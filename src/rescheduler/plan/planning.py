@@ -7,7 +7,7 @@ import numpy as np
 
 from rescheduler.config import Configuration
 from rescheduler.model.columns import NONE, Numbers
-from rescheduler.model.moves import Imbalance, Move, NodeLoad, Plan, Refusal, Report
+from rescheduler.model.moves import Imbalance, Move, NodeLoad, Plan, Refusal, Report, Way
 from rescheduler.model.resources import CPU, MEMORY
 from rescheduler.model.snapshot import Gap, Snapshot
 from rescheduler.plan import fitting, movable
@@ -114,6 +114,7 @@ def _moves(desk: Desk) -> Iterable[Move]:
             is_ready=desk.movable.is_ready(planned.row),
             group=planned.group,
             wave=wave,
+            charged=planned.way is Way.SURGE and desk.movable.charged(planned.row) is not None,
         )
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import replace
+from datetime import datetime
 from typing import Any
 
 import pytest
@@ -336,3 +337,57 @@ def test_a_pod_that_somebody_controls_is_not_copied() -> None:
     intent, view = scene()
     reason = "only pods that nobody controls are copied"
     assert why_not(replace(intent, method=Method.COPY), view) == f"NotMovable: {reason}"
+
+
+# ------------------------------------------------------------------ who is missed
+
+
+def seen_unready(since: str, *, state: dict[str, Any] | None = None, restarts: int = 0) -> Any:  # noqa: ANN401
+    running = {"running": {"startedAt": "2026-01-01T00:00:00Z"}}
+    return {
+        "metadata": {"name": "web-1"},
+        "status": {
+            "conditions": [{"type": "Ready", "status": "False", "lastTransitionTime": since}],
+            "containerStatuses": [{"state": state or running, "restartCount": restarts}],
+        },
+    }
+
+
+@pytest.mark.parametrize(
+    ("pod", "missed"),
+    [
+        (seen_unready("2026-01-01T09:59:58Z"), True),
+        (seen_unready("2026-01-01T10:00:05Z"), True),
+        (seen_unready("2026-01-01T09:59:30Z"), False),
+        (seen_unready("2026-01-01T00:00:00Z"), False),
+        (seen_unready("2026-01-01T09:59:58Z", restarts=1), True),
+        (
+            seen_unready(
+                "2026-01-01T09:59:58Z",
+                restarts=1,
+                state={"waiting": {"reason": "CrashLoopBackOff"}},
+            ),
+            False,
+        ),
+        (
+            seen_unready(
+                "2026-01-01T09:59:58Z", state={"waiting": {"reason": "ContainerCreating"}}
+            ),
+            False,
+        ),
+    ],
+    ids=[
+        "a-moment-ago",
+        "since-it-was-asked-for",
+        "for-long",
+        "never-ready",
+        "it-restarts",
+        "it-crashes-again-and-again",
+        "it-starts",
+    ],
+)
+def test_who_served_until_a_moment_ago_is_missed(pod: Any, *, missed: bool) -> None:  # noqa: ANN401
+    intent, _ = scene()
+    asked = replace(intent, asked=True, requested_at=datetime.fromisoformat("2026-01-01T10:00:00Z"))
+    assert choosing.is_missed(asked, pod) == missed
+    assert choosing.is_missed(replace(asked, asked=False), pod)

@@ -269,14 +269,13 @@ def test_cordoned_nodes_are_emptied_when_that_is_configured() -> None:
     assert at.moves[0].reason.startswith("a is cordoned; ")
 
 
-def test_our_own_cordon_is_no_reason_to_empty_a_node_whose_label_has_gone() -> None:
+@pytest.mark.parametrize("by", ["maintenance", "drain"])
+def test_our_own_cordon_is_no_reason_to_empty_a_node(by: str) -> None:
+    """Its label has gone, or who drains it has said himself what is to leave."""
     configuration = Configuration(node_maintenance=NodeMaintenanceSettings(cordoned_nodes=True))
-    ours = replace(node("a"), unschedulable=True, annotations={names.CORDONED: "maintenance"})
+    ours = replace(node("a"), unschedulable=True, annotations={names.CORDONED: by})
     at = desk([ours, node("b")], [pod("x", "a")], configuration)
     assert decide(at).summary == "no node is in maintenance"
-    drained = replace(ours, annotations={names.CORDONED: "drain"})
-    at = desk([drained, node("b")], [pod("x", "a")], configuration)
-    assert decide(at).acted
 
 
 def test_a_node_out_of_scope_is_told_and_left_alone() -> None:

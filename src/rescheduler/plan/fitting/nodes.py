@@ -53,8 +53,10 @@ def is_in_maintenance(node: Node) -> bool:
 
 
 def is_cordoned(node: Node) -> bool:
-    """By somebody else: what we cordoned for a maintenance is uncordoned when the label goes."""
-    return node.unschedulable and node.annotations.get(names.CORDONED) != "maintenance"
+    """By somebody else: what we cordoned for a maintenance is uncordoned when the label goes, and
+    who drains a node has said himself what is to leave it.
+    """
+    return node.unschedulable and not node.annotations.get(names.CORDONED)
 
 
 class NodeFacts:
