@@ -5,7 +5,8 @@ they are made here, with the lease in hand.
 """
 
 import asyncio
-from collections.abc import Callable, Container, Iterable, Sequence
+from collections import Counter
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field, replace
 from typing import Final
@@ -22,7 +23,7 @@ from rescheduler.leading import Leadership, Term
 from rescheduler.migrate import Migrator, Outcome, cordoning, migrating, telling
 from rescheduler.migrate.deciding import records
 from rescheduler.migrate.waves import PlanRun
-from rescheduler.model import names
+from rescheduler.model import names, reasons
 from rescheduler.model.cluster import Node, Pod
 from rescheduler.model.moves import Move, Plan
 from rescheduler.model.snapshot import Snapshot
@@ -39,6 +40,9 @@ _DECIDING_SECONDS: Final = 10.0
 _CATCHING_UP_SECONDS: Final = 10.0
 """Until the observer has seen what the migrator has."""
 _LOOK_AGAIN_SECONDS: Final = 0.1
+_TRY_AGAIN_SECONDS: Final = 5.0
+"""Between two plans while all that is left waits for something: as kubectl drain asks again."""
+_LEAVING: Final = "it is on its way out"
 
 
 class UnknownNode(ReschedulerError):
@@ -75,6 +79,10 @@ class Drain:
         self._told = ""
         """On the node, about who is left."""
         self._has_waited = False
+        self._waits_for: dict[str, str] = {}
+        """By full name of the pod: why, as it was said last."""
+        self._may_pass: set[str] = set()
+        """Full names of pods whose last move failed of something that passes."""
         self._is_stopping = False
         self._run: PlanRun | None = None
         self._ended: set[str] = set()
@@ -95,6 +103,7 @@ class Drain:
         async with connect() as kube, self._observing(kube) as observer:
             await observer.settled()
             self._insist_on_namespaces(observer.snapshot())
+            self._forgive(observer.snapshot())
             decided = await self._plan(observer.snapshot())
             self.progress.planned = len(decided.moves)
             self._note_who_stays(observer.snapshot(), decided)
@@ -119,6 +128,7 @@ class Drain:
             await observer.settled()
             self._insist_on_node(observer.snapshot())
             self._insist_on_namespaces(observer.snapshot())
+            self._forgive(observer.snapshot())
             async with migrating(
                 kube,
                 self._clock,
@@ -179,6 +189,15 @@ class Drain:
                 meant = f'; did you mean "{near}"?' if near else ""
                 raise UnknownNamespace(f'--skip-namespace: namespaces "{name}" not found{meant}')
 
+    def _forgive(self, snapshot: Snapshot) -> None:
+        """What failed before we were asked: it is tried at once, whatever became of it then."""
+        forced = self._configuration.forced or Forced()
+        known = snapshot.objects.get(POD_MIGRATIONS.plural, {}).values()
+        ended = (each["metadata"]["uid"] for each in known if not records.is_unfinished(each))
+        self._configuration = replace(
+            self._configuration, forced=replace(forced, forgiven=frozenset(ended))
+        )
+
     async def _cordon(self, kube: KubeApi) -> None:
         changed = await cordoning.apply(kube, self._node, cordoning.to_drain)
         self.progress.is_cordoned = True
@@ -197,31 +216,76 @@ class Drain:
     # ------------------------------------------------------------------ its pods
 
     async def _empty(self, kube: KubeApi, observer: Observer, migrator: Migrator) -> None:
+        """Until nobody is left who leaves, or could if one waits."""
         while not self._is_stopping:
             decided = await self._plan(observer.snapshot())
             self._note_who_stays(observer.snapshot(), decided)
             await self._tell_on_node(kube, observer.snapshot())
-            if not decided.moves:
-                if not await self._wait_for_others(observer):
-                    return
-                continue
-            self.progress.planned += len(decided.moves)
-            self._run = run = PlanRun(
-                migrator,
-                decided.moves,
-                assume=observer.assume,
-                forget=observer.forget,
-                told=self._tell,
-            )
-            self.progress.under_way = len(run.left)
-            await run.run()
-            self.progress.planned -= len(run.skipped)
-            self.progress.under_way = 0
-            await self._catch_up(observer, [move for move, end in run.outcomes if end.moved])
-            if not run.moved:
+            if decided.moves:
+                if await self._carry_out(observer, migrator, decided.moves):
+                    continue
                 self._note_who_stays(observer.snapshot(), decided)
                 await self._tell_on_node(kube, observer.snapshot())
+            if await self._wait_for_others(observer):
+                continue
+            awaited = self._awaited(observer.snapshot(), decided)
+            if not awaited:
                 return
+            self._say_who_is_awaited(awaited)
+            await self._pause(observer)
+
+    async def _carry_out(
+        self, observer: Observer, migrator: Migrator, moves: Sequence[Move]
+    ) -> int:
+        """How many were moved."""
+        # What is tried again has been counted.
+        self.progress.planned += sum(move.full_name not in self.progress.failed for move in moves)
+        self._run = run = PlanRun(
+            migrator,
+            moves,
+            assume=observer.assume,
+            forget=observer.forget,
+            told=self._tell,
+        )
+        self.progress.under_way = len(run.left)
+        await run.run()
+        self.progress.planned -= len(run.skipped)
+        self.progress.under_way = 0
+        await self._catch_up(observer, [move for move, end in run.outcomes if end.moved])
+        return run.moved
+
+    def _awaited(self, snapshot: Snapshot, decided: Plan) -> dict[str, str]:
+        """By full name of the pod, why: those that are leaving, and those that may before long."""
+        passing = {each.full_name: each.passing for each in decided.refusals}
+        stay = self.progress.stay
+        for pod in should_go(snapshot, self._node, even_if_leaving=True):
+            if pod.leaving:
+                stay[pod.full_name] = _LEAVING
+                passing[pod.full_name] = True
+        return {
+            name: why for name, why in stay.items() if passing.get(name, name in self._may_pass)
+        }
+
+    def _say_who_is_awaited(self, awaited: Mapping[str, str]) -> None:
+        """Once for the same pods: figures among the reasons may change every time."""
+        if awaited.keys() == self._waits_for.keys():
+            return
+        self._waits_for = dict(awaited)
+        for why, pods in Counter(awaited.values()).items():
+            self._say(f"waiting for {pods} {'pod' if pods == 1 else 'pods'}: {why}")
+
+    async def _pause(self, observer: Observer) -> None:
+        """Until it is time to plan again, or one of them is gone."""
+        end = self._clock.monotonic() + _TRY_AGAIN_SECONDS
+        before = self._present(observer)
+        while not self._is_stopping and self._clock.monotonic() < end:
+            if self._present(observer) != before:
+                return
+            await self._clock.sleep(_LOOK_AGAIN_SECONDS)
+
+    def _present(self, observer: Observer) -> frozenset[str]:
+        pods = should_go(observer.snapshot(), self._node, even_if_leaving=True)
+        return frozenset(pod.uid for pod in pods)
 
     async def _wait_for_others(self, observer: Observer) -> bool:
         """Until one that somebody else asked for has ended; False: there is none."""
@@ -256,6 +320,7 @@ class Drain:
         progress = self.progress
         progress.under_way -= 1
         self._ended.add(move.uid)
+        self._may_pass.discard(move.full_name)
         if outcome.moved:
             progress.moved += 1
             progress.failed.pop(move.full_name, None)
@@ -267,6 +332,8 @@ class Drain:
                 f"in namespace {move.namespace}: {where}"
             )
         else:
+            if outcome.reason in reasons.PASSING:
+                self._may_pass.add(move.full_name)
             progress.failed[move.full_name] = f"{outcome.reason}: {outcome.message}"
             self._say(
                 f"pod/{move.pod} not moved in namespace {move.namespace}: "
@@ -281,13 +348,11 @@ class Drain:
             self._told = found
 
     def _note_who_stays(self, snapshot: Snapshot, decided: Plan) -> None:
-        reasons = {each.full_name: "; ".join(each.reasons) for each in decided.refusals}
+        held = {each.full_name: "; ".join(each.reasons) for each in decided.refusals}
         goes = {move.full_name for move in decided.moves}
         failed = self.progress.failed
         self.progress.stay = {
-            pod.full_name: failed.get(pod.full_name)
-            or reasons.get(pod.full_name)
-            or "no reason told"
+            pod.full_name: failed.get(pod.full_name) or held.get(pod.full_name) or "no reason told"
             for pod in should_go(snapshot, self._node)
             if pod.full_name not in goes or pod.full_name in failed
         }
