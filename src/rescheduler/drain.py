@@ -26,6 +26,7 @@ from rescheduler.migrate.waves import PlanRun
 from rescheduler.model import names, reasons
 from rescheduler.model.cluster import Node, Pod
 from rescheduler.model.moves import Move, Plan
+from rescheduler.model.objects import Object
 from rescheduler.model.snapshot import Snapshot
 from rescheduler.observe import Observer, observing
 from rescheduler.wire import POD_MIGRATIONS
@@ -76,6 +77,7 @@ class Drain:
         self._clock = clock
         self._node = node
         self._say = say
+        self._has_begun = False
         self._told = ""
         """On the node, about who is left."""
         self._has_waited = False
@@ -111,15 +113,44 @@ class Drain:
 
     async def run(self, connect: Connect) -> None:
         """Until nobody is left who could go; `progress` says what came of it."""
-        election = self._configuration.leader_election
-        try:
-            async with acting.acting(connect, self._clock, election) as right:
-                await right.use(self._drain(right.kube, right.leadership))
-        except AnotherLeads as problem:
-            self.progress.leader = problem.holder
-            self._say(f"{problem.holder} leads, and carries the moves out")
+        while True:
+            try:
+                await self._lead(connect)
+            except AnotherLeads as problem:
+                self.progress.leader = problem.holder
+                self._say(f"{problem.holder} leads, and carries the moves out")
+            else:
+                return
             async with connect() as kube:
-                await self._drain(kube)
+                if await self._follow(kube):
+                    return
+            # From now on it is among what is seen to be under way.
+            self.progress.planned -= self.progress.under_way
+            self.progress.under_way = 0
+
+    async def _lead(self, connect: Connect) -> None:
+        election = self._configuration.leader_election
+        async with acting.acting(connect, self._clock, election) as right:
+            if self._has_begun:
+                self._say(f"{self.progress.leader} leads no longer: the moves are made here")
+            self.progress.leader = ""
+            await right.use(self._drain(right.kube, right.leadership))
+
+    async def _follow(self, kube: KubeApi) -> bool:
+        """Whether it was done before the lease was free: then nobody carries out what is left."""
+        election = self._configuration.leader_election
+        draining = asyncio.ensure_future(self._drain(kube))
+        ending = asyncio.ensure_future(acting.until_free(kube, self._clock, election))
+        try:
+            await asyncio.wait([draining, ending], return_when=asyncio.FIRST_COMPLETED)
+            if draining.done():
+                await draining
+                return True
+            return False
+        finally:
+            for task in (draining, ending):
+                task.cancel()
+            await asyncio.gather(draining, ending, return_exceptions=True)
 
     async def _drain(self, kube: KubeApi, leadership: Leadership | None = None) -> None:
         """Without leadership the moves are only asked for."""
@@ -128,7 +159,9 @@ class Drain:
             await observer.settled()
             self._insist_on_node(observer.snapshot())
             self._insist_on_namespaces(observer.snapshot())
-            self._forgive(observer.snapshot())
+            if not self._has_begun:
+                self._forgive(observer.snapshot())
+            self._has_begun = True
             async with migrating(
                 kube,
                 self._clock,
@@ -137,8 +170,7 @@ class Drain:
                 fence=term.number,
                 why_not=checking(observer, self._configuration),
                 carry_out=leadership is not None,
-                # What others ask for on other nodes is for whoever leads when we are done.
-                begins=lambda record: record["spec"].get("source") == self._node,
+                begins=self._is_ours_to_begin,
             ) as migrator:
                 await migrator.synced()
                 await self._cordon(kube)
@@ -149,6 +181,13 @@ class Drain:
                     may_write=leadership.may_write if leadership else lambda: False,
                     stop=self._stop,
                 )
+
+    def _is_ours_to_begin(self, record: Object) -> bool:
+        """What others ask for on other nodes is for whoever leads when we are done; but another
+        drain waits for what it asked for.
+        """
+        asked = record["spec"]
+        return asked.get("source") == self._node or bool(asked.get("forced"))
 
     def _stop(self) -> None:
         self._is_stopping = True
@@ -200,8 +239,9 @@ class Drain:
 
     async def _cordon(self, kube: KubeApi) -> None:
         changed = await cordoning.apply(kube, self._node, cordoning.to_drain)
+        if changed or not self.progress.is_cordoned:
+            self._say(f"node/{self._node} {'cordoned' if changed else 'already cordoned'}")
         self.progress.is_cordoned = True
-        self._say(f"node/{self._node} {'cordoned' if changed else 'already cordoned'}")
 
     async def _see_cordon(self, observer: Observer) -> None:
         """A move away from a node that takes pods again is not begun: so it has to be seen."""
@@ -295,7 +335,19 @@ class Drain:
             self._say(f"waiting for {len(before)} more that others asked for")
         while before and self._others_under_way(observer) >= before:
             await self._clock.sleep(_LOOK_AGAIN_SECONDS)
+        self._count_completed(observer, before - self._others_under_way(observer))
         return bool(before)
+
+    def _count_completed(self, observer: Observer, ended: Iterable[str]) -> None:
+        """Those that took a pod off the node: whoever asked for them, it is gone."""
+        known = observer.snapshot().objects.get(POD_MIGRATIONS.plural, {})
+        for name in ended:
+            namespace, _, record_name = name.partition("/")
+            record = known.get((namespace, record_name)) or {"spec": {}}
+            is_off_here = record["spec"].get("source") == self._node
+            if is_off_here and records.phase_of(record) is records.Phase.COMPLETED:
+                self.progress.moved += 1
+                self.progress.planned += 1
 
     def _others_under_way(self, observer: Observer) -> frozenset[str]:
         scope = self._configuration.scope
@@ -391,14 +443,21 @@ def should_go(snapshot: Snapshot, node: str, *, even_if_leaving: bool = False) -
 
 
 def under_way(snapshot: Snapshot, node: str, scope: Scope, ended: Container[str]) -> frozenset[str]:
-    """The records, by name, of migrations off this node that have not ended, as far as is known.
-    Those of other namespaces are not ours to carry out, and may wait for ever.
+    """The records, by name, of migrations off this node that have not ended, as far as is known,
+    and of those to it that had begun before it was cordoned: what they bring has to go, too. Those
+    of other namespaces are not ours to carry out, and may wait for ever.
     """
     return frozenset(
         f"{namespace}/{name}"
         for (namespace, name), record in snapshot.objects.get(POD_MIGRATIONS.plural, {}).items()
         if records.is_unfinished(record)
         and scope.covers(namespace)
-        and record["spec"].get("source") == node
+        and (record["spec"].get("source") == node or _is_on_its_way_to(node, record))
         and record["spec"]["pod"]["uid"] not in ended
     )
+
+
+def _is_on_its_way_to(node: str, record: Object) -> bool:
+    """One that has not begun will not: no copy is made for a node that is cordoned."""
+    is_begun = records.phase_of(record) is not records.Phase.PENDING
+    return record["spec"].get("target") == node and is_begun

@@ -328,6 +328,54 @@ async def test_what_failed_in_an_earlier_drain_is_tried_again_at_once(world: Wor
     assert await world.nodes_of("web") == [empty] * 2
 
 
+async def test_when_whoever_leads_is_gone_it_makes_the_moves_itself(world: World) -> None:
+    full, empty = await set_free(world)
+    await world.afflict_copies(ready_after="5s")
+    path = str(world.configuration(**settings(world)))
+    async with controller(world, enabledStrategies=[], **settings(world)) as leader:
+        await leader.says("cycle")
+        process = await world.start_as_admin("drain", full, "--config", path)
+        await world.wait_for_copy("web")
+        leader.kill()
+        run = await ended(process)
+        holder = leader.said("leads")[0]["identity"]
+    assert run.code == 0, run
+    assert run.lines[0] == f"{holder} leads, and carries the moves out"
+    assert f"{holder} leads no longer: the moves are made here" in run.lines
+    assert run.lines[-1] == f"node/{full} drained: 3 pods moved"
+    assert await world.nodes_of("web") == [empty] * 3
+
+
+async def test_one_of_two_drains_carries_out_what_both_ask_for(world: World) -> None:
+    first, second, _ = await world.add_nodes(3)
+    slow = behaviour(ready_after="3s")
+    await world.deploy(deployment("web", replicas=2, annotations=slow), on=first)
+    await world.deploy(deployment("db", replicas=2, annotations=slow), on=second)
+    path = str(world.configuration(**settings(world)))
+    leading = await world.start_as_admin("drain", first, "--config", path)
+    await world.wait_for_copy("web")
+    following = await world.start_as_admin("drain", second, "--config", path)
+    assert [(await ended(each)).code for each in (leading, following)] == [0, 0]
+    assert await pods_on(world, first) == []
+    assert await pods_on(world, second) == []
+
+
+async def test_what_is_on_its_way_to_the_node_is_waited_for_and_goes(world: World) -> None:
+    full, other = await set_free(world, replicas=1)
+    [pod] = await world.pods("web")
+    third = (await world.add_nodes(1))[0]
+    await world.afflict_copies(ready_after="5s")
+    async with controller(world, enabledStrategies=[], **settings(world)) as leader:
+        await leader.says("cycle")
+        await ask(world, pod, other)
+        await world.wait_for_copy("web")
+        await world.heal_copies()
+        run = await drain(world, other)
+    assert run.code == 0, run
+    assert await pods_on(world, other) == []
+    assert set(await world.nodes_of("web")) <= {full, third}
+
+
 async def test_a_node_that_is_not_there_is_named(world: World) -> None:
     [node] = await world.add_nodes(1)
     run = await drain(world, node + "0")
