@@ -348,32 +348,22 @@ async def test_when_whoever_leads_is_gone_it_makes_the_moves_itself(world: World
 
 async def test_one_of_two_drains_carries_out_what_both_ask_for(world: World) -> None:
     first, second, _ = await world.add_nodes(3)
-    slow = behaviour(ready_after="3s")
-    await world.deploy(deployment("web", replicas=2, annotations=slow), on=first)
-    await world.deploy(deployment("db", replicas=2, annotations=slow), on=second)
+    await world.create(budget("num", maxUnavailable=0))
+    numbered = workload("StatefulSet", "num", replicas=1, serviceName="num")
+    await world.deploy(numbered, on=first)
+    await world.deploy(deployment("web", replicas=2), on=second)
     path = str(world.configuration(**settings(world)))
     leading = await world.start_as_admin("drain", first, "--config", path)
-    await world.wait_for_copy("web")
-    following = await world.start_as_admin("drain", second, "--config", path)
-    assert [(await ended(each)).code for each in (leading, following)] == [0, 0]
-    assert await pods_on(world, first) == []
+    await world.wait("it waits", lambda: has_told(world, first, "1 of 1 healthy"))
+    following = await drain(world, second)
+    assert following.code == 0, following
+    assert " leads, and carries the moves out" in following.lines[0]
     assert await pods_on(world, second) == []
-
-
-async def test_what_is_on_its_way_to_the_node_is_waited_for_and_goes(world: World) -> None:
-    full, other = await set_free(world, replicas=1)
-    [pod] = await world.pods("web")
-    third = (await world.add_nodes(1))[0]
-    await world.afflict_copies(ready_after="5s")
-    async with controller(world, enabledStrategies=[], **settings(world)) as leader:
-        await leader.says("cycle")
-        await ask(world, pod, other)
-        await world.wait_for_copy("web")
-        await world.heal_copies()
-        run = await drain(world, other)
-    assert run.code == 0, run
-    assert await pods_on(world, other) == []
-    assert set(await world.nodes_of("web")) <= {full, third}
+    assert not leading.has_ended
+    allowed = {"spec": {"maxUnavailable": 1}}
+    await world.api.patch("PodDisruptionBudget", world.name, "num", allowed)
+    assert (await ended(leading)).code == 0
+    assert await pods_on(world, first) == []
 
 
 async def test_a_node_that_is_not_there_is_named(world: World) -> None:
