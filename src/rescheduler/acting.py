@@ -113,6 +113,28 @@ async def _renewed_by(kube: KubeApi, clock: Clock, settings: LeaderElection, our
         await clock.sleep(min(settings.retry_period_seconds / 4, _LOOK_AGAIN_SECONDS))
 
 
+async def until_free(kube: KubeApi, clock: Clock, settings: LeaderElection) -> None:
+    """Waits until nobody holds the lease, or whoever does has not renewed it for as long as it
+    lasts. As long as it cannot be read, its holder may live.
+    """
+    seen, since = ("", ""), clock.monotonic()
+    while True:
+        now = clock.monotonic()
+        try:
+            spec = (await find_lease(kube, settings) or {}).get("spec") or {}
+        except errors.KubeError:
+            since = now
+        else:
+            found = (spec.get("holderIdentity") or "", spec.get("renewTime") or "")
+            if not found[0]:
+                return
+            if found != seen:
+                seen, since = found, now
+            elif now - since > settings.lease_duration_seconds:
+                return
+        await clock.sleep(min(settings.retry_period_seconds, _LOOK_AGAIN_SECONDS))
+
+
 async def find_lease(kube: KubeApi, settings: LeaderElection) -> dict[str, Any] | None:
     try:
         return await kube.get(LEASES, settings.resource_namespace, settings.resource_name)

@@ -5,7 +5,8 @@ they are made here, with the lease in hand.
 """
 
 import asyncio
-from collections.abc import Callable, Container, Iterable, Sequence
+from collections import Counter
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field, replace
 from typing import Final
@@ -22,9 +23,10 @@ from rescheduler.leading import Leadership, Term
 from rescheduler.migrate import Migrator, Outcome, cordoning, migrating, telling
 from rescheduler.migrate.deciding import records
 from rescheduler.migrate.waves import PlanRun
-from rescheduler.model import names
+from rescheduler.model import names, reasons
 from rescheduler.model.cluster import Node, Pod
 from rescheduler.model.moves import Move, Plan
+from rescheduler.model.objects import Object
 from rescheduler.model.snapshot import Snapshot
 from rescheduler.observe import Observer, observing
 from rescheduler.wire import POD_MIGRATIONS
@@ -39,6 +41,9 @@ _DECIDING_SECONDS: Final = 10.0
 _CATCHING_UP_SECONDS: Final = 10.0
 """Until the observer has seen what the migrator has."""
 _LOOK_AGAIN_SECONDS: Final = 0.1
+_TRY_AGAIN_SECONDS: Final = 5.0
+"""Between two plans while all that is left waits for something: as kubectl drain asks again."""
+_LEAVING: Final = "it is on its way out"
 
 
 class UnknownNode(ReschedulerError):
@@ -72,9 +77,14 @@ class Drain:
         self._clock = clock
         self._node = node
         self._say = say
+        self._has_begun = False
         self._told = ""
         """On the node, about who is left."""
         self._has_waited = False
+        self._waits_for: dict[str, str] = {}
+        """By full name of the pod: why, as it was said last."""
+        self._may_pass: set[str] = set()
+        """Full names of pods whose last move failed of something that passes."""
         self._is_stopping = False
         self._run: PlanRun | None = None
         self._ended: set[str] = set()
@@ -95,6 +105,7 @@ class Drain:
         async with connect() as kube, self._observing(kube) as observer:
             await observer.settled()
             self._insist_on_namespaces(observer.snapshot())
+            self._forgive(observer.snapshot())
             decided = await self._plan(observer.snapshot())
             self.progress.planned = len(decided.moves)
             self._note_who_stays(observer.snapshot(), decided)
@@ -102,15 +113,44 @@ class Drain:
 
     async def run(self, connect: Connect) -> None:
         """Until nobody is left who could go; `progress` says what came of it."""
-        election = self._configuration.leader_election
-        try:
-            async with acting.acting(connect, self._clock, election) as right:
-                await right.use(self._drain(right.kube, right.leadership))
-        except AnotherLeads as problem:
-            self.progress.leader = problem.holder
-            self._say(f"{problem.holder} leads, and carries the moves out")
+        while True:
+            try:
+                await self._lead(connect)
+            except AnotherLeads as problem:
+                self.progress.leader = problem.holder
+                self._say(f"{problem.holder} leads, and carries the moves out")
+            else:
+                return
             async with connect() as kube:
-                await self._drain(kube)
+                if await self._follow(kube):
+                    return
+            # From now on it is among what is seen to be under way.
+            self.progress.planned -= self.progress.under_way
+            self.progress.under_way = 0
+
+    async def _lead(self, connect: Connect) -> None:
+        election = self._configuration.leader_election
+        async with acting.acting(connect, self._clock, election) as right:
+            if self._has_begun:
+                self._say(f"{self.progress.leader} leads no longer: the moves are made here")
+            self.progress.leader = ""
+            await right.use(self._drain(right.kube, right.leadership))
+
+    async def _follow(self, kube: KubeApi) -> bool:
+        """Whether it was done before the lease was free: then nobody carries out what is left."""
+        election = self._configuration.leader_election
+        draining = asyncio.ensure_future(self._drain(kube))
+        ending = asyncio.ensure_future(acting.until_free(kube, self._clock, election))
+        try:
+            await asyncio.wait([draining, ending], return_when=asyncio.FIRST_COMPLETED)
+            if draining.done():
+                await draining
+                return True
+            return False
+        finally:
+            for task in (draining, ending):
+                task.cancel()
+            await asyncio.gather(draining, ending, return_exceptions=True)
 
     async def _drain(self, kube: KubeApi, leadership: Leadership | None = None) -> None:
         """Without leadership the moves are only asked for."""
@@ -119,6 +159,9 @@ class Drain:
             await observer.settled()
             self._insist_on_node(observer.snapshot())
             self._insist_on_namespaces(observer.snapshot())
+            if not self._has_begun:
+                self._forgive(observer.snapshot())
+            self._has_begun = True
             async with migrating(
                 kube,
                 self._clock,
@@ -127,8 +170,7 @@ class Drain:
                 fence=term.number,
                 why_not=checking(observer, self._configuration),
                 carry_out=leadership is not None,
-                # What others ask for on other nodes is for whoever leads when we are done.
-                begins=lambda record: record["spec"].get("source") == self._node,
+                begins=self._is_ours_to_begin,
             ) as migrator:
                 await migrator.synced()
                 await self._cordon(kube)
@@ -139,6 +181,13 @@ class Drain:
                     may_write=leadership.may_write if leadership else lambda: False,
                     stop=self._stop,
                 )
+
+    def _is_ours_to_begin(self, record: Object) -> bool:
+        """What others ask for on other nodes is for whoever leads when we are done; but another
+        drain waits for what it asked for.
+        """
+        asked = record["spec"]
+        return asked.get("source") == self._node or bool(asked.get("forced"))
 
     def _stop(self) -> None:
         self._is_stopping = True
@@ -179,10 +228,20 @@ class Drain:
                 meant = f'; did you mean "{near}"?' if near else ""
                 raise UnknownNamespace(f'--skip-namespace: namespaces "{name}" not found{meant}')
 
+    def _forgive(self, snapshot: Snapshot) -> None:
+        """What failed before we were asked: it is tried at once, whatever became of it then."""
+        forced = self._configuration.forced or Forced()
+        known = snapshot.objects.get(POD_MIGRATIONS.plural, {}).values()
+        ended = (each["metadata"]["uid"] for each in known if not records.is_unfinished(each))
+        self._configuration = replace(
+            self._configuration, forced=replace(forced, forgiven=frozenset(ended))
+        )
+
     async def _cordon(self, kube: KubeApi) -> None:
         changed = await cordoning.apply(kube, self._node, cordoning.to_drain)
+        if changed or not self.progress.is_cordoned:
+            self._say(f"node/{self._node} {'cordoned' if changed else 'already cordoned'}")
         self.progress.is_cordoned = True
-        self._say(f"node/{self._node} {'cordoned' if changed else 'already cordoned'}")
 
     async def _see_cordon(self, observer: Observer) -> None:
         """A move away from a node that takes pods again is not begun: so it has to be seen."""
@@ -197,31 +256,76 @@ class Drain:
     # ------------------------------------------------------------------ its pods
 
     async def _empty(self, kube: KubeApi, observer: Observer, migrator: Migrator) -> None:
+        """Until nobody is left who leaves, or could if one waits."""
         while not self._is_stopping:
             decided = await self._plan(observer.snapshot())
             self._note_who_stays(observer.snapshot(), decided)
             await self._tell_on_node(kube, observer.snapshot())
-            if not decided.moves:
-                if not await self._wait_for_others(observer):
-                    return
-                continue
-            self.progress.planned += len(decided.moves)
-            self._run = run = PlanRun(
-                migrator,
-                decided.moves,
-                assume=observer.assume,
-                forget=observer.forget,
-                told=self._tell,
-            )
-            self.progress.under_way = len(run.left)
-            await run.run()
-            self.progress.planned -= len(run.skipped)
-            self.progress.under_way = 0
-            await self._catch_up(observer, [move for move, end in run.outcomes if end.moved])
-            if not run.moved:
+            if decided.moves:
+                if await self._carry_out(observer, migrator, decided.moves):
+                    continue
                 self._note_who_stays(observer.snapshot(), decided)
                 await self._tell_on_node(kube, observer.snapshot())
+            if await self._wait_for_others(observer):
+                continue
+            awaited = self._awaited(observer.snapshot(), decided)
+            if not awaited:
                 return
+            self._say_who_is_awaited(awaited)
+            await self._pause(observer)
+
+    async def _carry_out(
+        self, observer: Observer, migrator: Migrator, moves: Sequence[Move]
+    ) -> int:
+        """How many were moved."""
+        # What is tried again has been counted.
+        self.progress.planned += sum(move.full_name not in self.progress.failed for move in moves)
+        self._run = run = PlanRun(
+            migrator,
+            moves,
+            assume=observer.assume,
+            forget=observer.forget,
+            told=self._tell,
+        )
+        self.progress.under_way = len(run.left)
+        await run.run()
+        self.progress.planned -= len(run.skipped)
+        self.progress.under_way = 0
+        await self._catch_up(observer, [move for move, end in run.outcomes if end.moved])
+        return run.moved
+
+    def _awaited(self, snapshot: Snapshot, decided: Plan) -> dict[str, str]:
+        """By full name of the pod, why: those that are leaving, and those that may before long."""
+        passing = {each.full_name: each.passing for each in decided.refusals}
+        stay = self.progress.stay
+        for pod in should_go(snapshot, self._node, even_if_leaving=True):
+            if pod.leaving:
+                stay[pod.full_name] = _LEAVING
+                passing[pod.full_name] = True
+        return {
+            name: why for name, why in stay.items() if passing.get(name, name in self._may_pass)
+        }
+
+    def _say_who_is_awaited(self, awaited: Mapping[str, str]) -> None:
+        """Once for the same pods: figures among the reasons may change every time."""
+        if awaited.keys() == self._waits_for.keys():
+            return
+        self._waits_for = dict(awaited)
+        for why, pods in Counter(awaited.values()).items():
+            self._say(f"waiting for {pods} {'pod' if pods == 1 else 'pods'}: {why}")
+
+    async def _pause(self, observer: Observer) -> None:
+        """Until it is time to plan again, or one of them is gone."""
+        end = self._clock.monotonic() + _TRY_AGAIN_SECONDS
+        before = self._present(observer)
+        while not self._is_stopping and self._clock.monotonic() < end:
+            if self._present(observer) != before:
+                return
+            await self._clock.sleep(_LOOK_AGAIN_SECONDS)
+
+    def _present(self, observer: Observer) -> frozenset[str]:
+        pods = should_go(observer.snapshot(), self._node, even_if_leaving=True)
+        return frozenset(pod.uid for pod in pods)
 
     async def _wait_for_others(self, observer: Observer) -> bool:
         """Until one that somebody else asked for has ended; False: there is none."""
@@ -231,7 +335,19 @@ class Drain:
             self._say(f"waiting for {len(before)} more that others asked for")
         while before and self._others_under_way(observer) >= before:
             await self._clock.sleep(_LOOK_AGAIN_SECONDS)
+        self._count_completed(observer, before - self._others_under_way(observer))
         return bool(before)
+
+    def _count_completed(self, observer: Observer, ended: Iterable[str]) -> None:
+        """Those that took a pod off the node: whoever asked for them, it is gone."""
+        known = observer.snapshot().objects.get(POD_MIGRATIONS.plural, {})
+        for name in ended:
+            namespace, _, record_name = name.partition("/")
+            record = known.get((namespace, record_name)) or {"spec": {}}
+            is_off_here = record["spec"].get("source") == self._node
+            if is_off_here and records.phase_of(record) is records.Phase.COMPLETED:
+                self.progress.moved += 1
+                self.progress.planned += 1
 
     def _others_under_way(self, observer: Observer) -> frozenset[str]:
         scope = self._configuration.scope
@@ -256,6 +372,7 @@ class Drain:
         progress = self.progress
         progress.under_way -= 1
         self._ended.add(move.uid)
+        self._may_pass.discard(move.full_name)
         if outcome.moved:
             progress.moved += 1
             progress.failed.pop(move.full_name, None)
@@ -267,6 +384,8 @@ class Drain:
                 f"in namespace {move.namespace}: {where}"
             )
         else:
+            if outcome.reason in reasons.PASSING:
+                self._may_pass.add(move.full_name)
             progress.failed[move.full_name] = f"{outcome.reason}: {outcome.message}"
             self._say(
                 f"pod/{move.pod} not moved in namespace {move.namespace}: "
@@ -281,13 +400,11 @@ class Drain:
             self._told = found
 
     def _note_who_stays(self, snapshot: Snapshot, decided: Plan) -> None:
-        reasons = {each.full_name: "; ".join(each.reasons) for each in decided.refusals}
+        held = {each.full_name: "; ".join(each.reasons) for each in decided.refusals}
         goes = {move.full_name for move in decided.moves}
         failed = self.progress.failed
         self.progress.stay = {
-            pod.full_name: failed.get(pod.full_name)
-            or reasons.get(pod.full_name)
-            or "no reason told"
+            pod.full_name: failed.get(pod.full_name) or held.get(pod.full_name) or "no reason told"
             for pod in should_go(snapshot, self._node)
             if pod.full_name not in goes or pod.full_name in failed
         }
@@ -326,14 +443,21 @@ def should_go(snapshot: Snapshot, node: str, *, even_if_leaving: bool = False) -
 
 
 def under_way(snapshot: Snapshot, node: str, scope: Scope, ended: Container[str]) -> frozenset[str]:
-    """The records, by name, of migrations off this node that have not ended, as far as is known.
-    Those of other namespaces are not ours to carry out, and may wait for ever.
+    """The records, by name, of migrations off this node that have not ended, as far as is known,
+    and of those to it that had begun before it was cordoned: what they bring has to go, too. Those
+    of other namespaces are not ours to carry out, and may wait for ever.
     """
     return frozenset(
         f"{namespace}/{name}"
         for (namespace, name), record in snapshot.objects.get(POD_MIGRATIONS.plural, {}).items()
         if records.is_unfinished(record)
         and scope.covers(namespace)
-        and record["spec"].get("source") == node
+        and (record["spec"].get("source") == node or _is_on_its_way_to(node, record))
         and record["spec"]["pod"]["uid"] not in ended
     )
+
+
+def _is_on_its_way_to(node: str, record: Object) -> bool:
+    """One that has not begun will not: no copy is made for a node that is cordoned."""
+    is_begun = records.phase_of(record) is not records.Phase.PENDING
+    return record["spec"].get("target") == node and is_begun

@@ -4,7 +4,7 @@ import signal
 from datetime import datetime, timedelta
 
 from testbed.api import Object
-from testbed.builders import behaviour, budget, deployment, pod
+from testbed.builders import behaviour, budget, deployment, pod, pod_spec, workload
 from testbed.faultproxy import Match, fail, kill
 from tests.scenarios.asking import ask
 from tests.scenarios.judging import assert_nobody_noticed
@@ -13,6 +13,7 @@ from tests.scenarios.stage import set_stage
 from tests.scenarios.world import World
 
 ANNOTATION = "rescheduler.io/cordoned"
+STATUS = "rescheduler.io/maintenance-status"
 
 
 def settings(world: World) -> dict[str, object]:
@@ -38,6 +39,17 @@ async def set_free(world: World, *more: Object, replicas: int = 3) -> tuple[str,
     await world.create(*more)
     await world.deploy(deployment("web", replicas=replicas), on=full)
     return full, empty
+
+
+async def pods_on(world: World, node: str) -> list[str]:
+    pods = await world.api.list("Pod", world.name)
+    return [each["metadata"]["name"] for each in pods if each["spec"].get("nodeName") == node]
+
+
+async def has_told(world: World, node: str, words: str) -> bool:
+    """On the node, which it does before it waits."""
+    annotations = (await node_of(world, node))["metadata"].get("annotations") or {}
+    return words in annotations.get(STATUS, "")
 
 
 async def test_empties_the_node_line_by_line_and_leaves_it_cordoned(world: World) -> None:
@@ -217,6 +229,146 @@ async def test_the_rest_of_a_group_that_has_begun_is_begun_however_late(world: W
     assert rule.fired
     assert run.code == 0, run
     assert [each["status"]["phase"] for each in await world.records()] == ["Completed"] * 2
+
+
+# ---------------------------------------------------------------------- waiting
+
+
+async def test_pods_that_are_terminating_are_waited_for(world: World) -> None:
+    full, _ = await world.add_nodes(2)
+    slow = pod_spec() | {"terminationGracePeriodSeconds": 8}
+    await world.place(lambda: pod("slow", spec=slow, ignores_sigterm="true"), on=full)
+    await world.delete_pod("slow")
+    assert await pods_on(world, full) == ["slow"]
+    run = await drain(world, full)
+    assert run.code == 0, run
+    assert run.lines[1] == "waiting for 1 pod: it is on its way out"
+    assert run.lines[-1] == f"node/{full} drained: 0 pods moved"
+    assert await pods_on(world, full) == []
+
+
+async def test_pods_that_a_finalizer_keeps_are_among_who_stays(world: World) -> None:
+    full, _ = await world.add_nodes(2)
+    kept = pod("kept")
+    kept["metadata"]["finalizers"] = ["example.com/keep"]
+    await world.place(lambda: kept, on=full)
+    await world.delete_pod("kept")
+    try:
+        run = await drain(world, full, "--timeout", "15s")
+        assert await pods_on(world, full) == ["kept"]
+    finally:
+        gone = {"metadata": {"finalizers": None}}
+        await world.api.patch("Pod", world.name, "kept", gone)
+    assert run.code == 1, run
+    assert run.err.startswith("error: not done in time; ")
+    assert f"  {world.name}/kept: it is on its way out" in run.err.splitlines()
+
+
+async def test_a_budget_that_allows_nothing_for_now_is_waited_for(world: World) -> None:
+    full, empty = await world.add_nodes(2)
+    await world.create(budget("num", maxUnavailable=0))
+    numbered = workload("StatefulSet", "num", replicas=2, serviceName="num")
+    await world.deploy(numbered, on=full)
+    path = str(world.configuration(**settings(world)))
+    process = await world.start_as_admin("drain", full, "--config", path)
+    await world.wait("it waits", lambda: has_told(world, full, "2 of 2 healthy"))
+    allowed = {"spec": {"maxUnavailable": 1}}
+    await world.api.patch("PodDisruptionBudget", world.name, "num", allowed)
+    run = await ended(process)
+    assert run.code == 0, run
+    assert run.lines[1].startswith("waiting for 2 pods: its PodDisruptionBudget num: 2 of 2")
+    assert run.lines[-1] == f"node/{full} drained: 2 pods moved"
+    assert await world.nodes_of("num") == [empty] * 2
+
+
+async def test_a_rollout_is_waited_for(world: World) -> None:
+    full, empty = await world.add_nodes(2)
+    slow = behaviour(ready_after="3s")
+    await world.deploy(deployment("web", replicas=3, annotations=slow), on=full)
+    await world.roll_out("web", "app:2")
+    run = await drain(world, full)
+    assert run.code == 0, run
+    assert await pods_on(world, full) == []
+    assert await world.nodes_of("web") == [empty] * 3
+
+
+async def test_out_of_time_while_it_waits_it_says_for_what(world: World) -> None:
+    full, _ = await world.add_nodes(2)
+    await world.create(budget("num", maxUnavailable=0))
+    numbered = workload("StatefulSet", "num", replicas=1, serviceName="num")
+    await world.deploy(numbered, on=full)
+    run = await drain(world, full, "--timeout", "15s")
+    assert run.code == 1, run
+    told = run.err.splitlines()
+    assert told[0].startswith("error: not done in time; 0 of 0 pods moved; the node stays cordoned")
+    assert told[1].startswith(f"  {world.name}/num-0: its PodDisruptionBudget num: 1 of 1 healthy")
+
+
+async def test_interrupted_while_it_waits_it_ends_in_order(world: World) -> None:
+    full, _ = await world.add_nodes(2)
+    await world.create(budget("num", maxUnavailable=0))
+    numbered = workload("StatefulSet", "num", replicas=1, serviceName="num")
+    await world.deploy(numbered, on=full)
+    path = str(world.configuration(**settings(world)))
+    process = await world.start_as_admin("drain", full, "--config", path)
+    await world.wait("it waits", lambda: has_told(world, full, "1 of 1 healthy"))
+    process.send_signal(signal.SIGINT)
+    run = await ended(process)
+    assert run.code == 130, run
+    assert run.err.startswith("interrupted; 0 of 0 pods moved; the node stays cordoned")
+
+
+async def test_what_failed_in_an_earlier_drain_is_tried_again_at_once(world: World) -> None:
+    full, empty = await set_free(world, replicas=2)
+    # Rests for an hour, and only once: by that alone the second drain would move nothing.
+    migration = {"readyTimeout": "5s", "retry": {"attempts": 1, "backOff": "1h"}}
+    await world.afflict_copies(never_ready="true")
+    first = await drain(world, full, migration=migration)
+    assert first.code == 1, first
+    assert await world.nodes_of("web") == [full] * 2
+    await world.heal_copies()
+    second = await drain(world, full, migration=migration)
+    assert second.code == 0, second
+    assert second.lines[-1] == f"node/{full} drained: 2 pods moved"
+    assert await world.nodes_of("web") == [empty] * 2
+
+
+async def test_when_whoever_leads_is_gone_it_makes_the_moves_itself(world: World) -> None:
+    full, empty = await set_free(world)
+    await world.afflict_copies(ready_after="5s")
+    path = str(world.configuration(**settings(world)))
+    async with controller(world, enabledStrategies=[], **settings(world)) as leader:
+        await leader.says("cycle")
+        process = await world.start_as_admin("drain", full, "--config", path)
+        await world.wait_for_copy("web")
+        leader.kill()
+        run = await ended(process)
+        holder = leader.said("leads")[0]["identity"]
+    assert run.code == 0, run
+    assert run.lines[0] == f"{holder} leads, and carries the moves out"
+    assert f"{holder} leads no longer: the moves are made here" in run.lines
+    assert run.lines[-1] == f"node/{full} drained: 3 pods moved"
+    assert await world.nodes_of("web") == [empty] * 3
+
+
+async def test_one_of_two_drains_carries_out_what_both_ask_for(world: World) -> None:
+    first, second, _ = await world.add_nodes(3)
+    await world.create(budget("num", maxUnavailable=0))
+    numbered = workload("StatefulSet", "num", replicas=1, serviceName="num")
+    await world.deploy(numbered, on=first)
+    await world.deploy(deployment("web", replicas=2), on=second)
+    path = str(world.configuration(**settings(world)))
+    leading = await world.start_as_admin("drain", first, "--config", path)
+    await world.wait("it waits", lambda: has_told(world, first, "1 of 1 healthy"))
+    following = await drain(world, second)
+    assert following.code == 0, following
+    assert " leads, and carries the moves out" in following.lines[0]
+    assert await pods_on(world, second) == []
+    assert not leading.has_ended
+    allowed = {"spec": {"maxUnavailable": 1}}
+    await world.api.patch("PodDisruptionBudget", world.name, "num", allowed)
+    assert (await ended(leading)).code == 0
+    assert await pods_on(world, first) == []
 
 
 async def test_a_node_that_is_not_there_is_named(world: World) -> None:

@@ -91,7 +91,10 @@ def drain(  # noqa: PLR0913 - one for each flag
     begin anew), local storage, StatefulSets, excluded namespaces, kube-system. Pods
     of DaemonSets and static pods end with the node, and stay; so do pods that say
     so themselves (the label rescheduling, safe-to-evict, do-not-disrupt), and what
-    is not in `scope`. When a rescheduler leads in this cluster, it makes the moves;
+    is not in `scope`. What only has to wait (for a rollout, for pods that are not
+    Ready or terminating, for a PodDisruptionBudget or a ResourceQuota) is waited
+    for, and tried again, until --timeout; what no node takes, or what fails to
+    become Ready elsewhere, is not. When a rescheduler leads in this cluster, it makes the moves;
     else this command does. The node stays cordoned until `kubectl uncordon NODE`.
 
     Exit status: 0 when nothing is left on the node that should go, 1 when
@@ -159,7 +162,8 @@ async def empty(
         tell([f"interrupted; {_what_is_left(draining, node)}"])
         return _INTERRUPTED
     except TimeoutError:
-        tell([f"error: not done in time; {_what_is_left(draining, node)}"])
+        left = f"error: not done in time; {_what_is_left(draining, node)}"
+        tell([left, *_who_stays(draining)])
         return _FAILED
     return _end(draining, node)
 
@@ -185,11 +189,15 @@ def _end(draining: "Drain", node: str) -> int:
     tell(
         [
             f"error: {stay} on node {quoted(node)}, {progress.moved} moved:",
-            *(f"  {pod}: {why}" for pod, why in sorted(progress.stay.items())),
+            *_who_stays(draining),
             f"the node stays cordoned; to have it back: kubectl uncordon {node}",
         ]
     )
     return _FAILED
+
+
+def _who_stays(draining: "Drain") -> list[str]:
+    return [f"  {pod}: {why}" for pod, why in sorted(draining.progress.stay.items())]
 
 
 def _what_is_left(draining: "Drain", node: str) -> str:

@@ -15,3 +15,7 @@ class Forced:
     skip_system: bool = False
     """kube-system, and priorities that are critical to the system."""
     skip_namespaces: tuple[str, ...] = ()
+    forgiven: frozenset[str] = frozenset()
+    """UIDs of records of migrations that had ended before: whoever asks again, by command, may have
+    mended what they failed of. By their names in the cluster, as clocks differ.
+    """

@@ -1,8 +1,17 @@
 """What planning gives and migrating takes."""
 
 import enum
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
+from typing import Self
+
+
+class Passing(str):
+    """A reason that goes by itself, or by what others are about to do: worth waiting for. Any other
+    one lasts until somebody changes something.
+    """
+
+    __slots__ = ()
 
 
 class Way(enum.StrEnum):
@@ -51,6 +60,18 @@ class Refusal:
     pod: str
     reasons: tuple[str, ...]
     """Every rule that holds it, in words."""
+    passing: bool = False
+    """Nothing but time is needed until it may go."""
+
+    @classmethod
+    def of(cls, full_name: str, reasons: Collection[str]) -> Self:
+        namespace, _, pod = full_name.partition("/")
+        return cls(
+            namespace=namespace,
+            pod=pod,
+            reasons=tuple(map(str, reasons)),
+            passing=bool(reasons) and all(isinstance(each, Passing) for each in reasons),
+        )
 
     @property
     def full_name(self) -> str:

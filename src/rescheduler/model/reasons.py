@@ -24,5 +24,21 @@ GAVE_WAY = frozenset(
 it would fail another time.
 """
 
+PASSING = frozenset(
+    {
+        NOT_NOW,
+        "BudgetRefused",
+        "CopyLost",
+        "GroupFailed",
+        "NotFinished",
+        "OriginalGone",
+        "SiblingNotReady",
+        "TargetLost",
+        "WorkloadChanged",
+    }
+)
+"""What stood in its way is likely gone in a moment: whoever empties a node waits, and tries again.
+"""
+
 LEFT_SHORT = "ReplacementNotReady"
 """Its workload was left with a pod less."""

@@ -10,7 +10,7 @@ from functools import cached_property
 from typing import Final
 
 from rescheduler.model import conditions, selectors
-from rescheduler.model.moves import Way
+from rescheduler.model.moves import Passing, Way
 from rescheduler.model.objects import Object, spec
 from rescheduler.model.selectors import Selector
 from rescheduler.model.snapshot import Snapshot
@@ -69,7 +69,7 @@ class Budgets:
             names = ", ".join(each.name for each in found)
             return (f"no eviction passes more than one PodDisruptionBudget: {names}",)
         if found and (problem := _problem(found[0].raw, way, health)):
-            return (f"its PodDisruptionBudget {found[0].name}: {problem}",)
+            return (_named(found[0].name, problem),)
         return ()
 
     def allowed(self, namespace: str, labels: Mapping[str, str]) -> tuple[str, int]:
@@ -123,7 +123,7 @@ def _problem(raw: Object, way: Way, health: int) -> str:
     if health == PENDING or (health == UNREADY and _lets_unready_go(raw)):
         return ""
     if status.get("observedGeneration", 0) < raw["metadata"].get("generation", 0):
-        return "it is new or changed, and not counted yet"
+        return Passing("it is new or changed, and not counted yet")
     verdict = conditions.find(raw, "DisruptionAllowed")
     if verdict is not None and verdict.get("reason") == "SyncFailed":
         return "its controller cannot count its pods"
@@ -134,10 +134,15 @@ def _problem(raw: Object, way: Way, health: int) -> str:
         return "it counts no pods, and so allows no disruption ever"
     if healthy < wanted:
         act = f" (or {_ALWAYS})" if health == UNREADY else ""
-        return f"{healthy} of {wanted} healthy, a move needs {wanted}{act}"
+        return Passing(f"{healthy} of {wanted} healthy, a move needs {wanted}{act}")
     if way is Way.RESTART:
-        return f"{healthy} of {wanted} healthy, an interruption needs {wanted + 1}"
+        return Passing(f"{healthy} of {wanted} healthy, an interruption needs {wanted + 1}")
     return ""
+
+
+def _named(name: str, problem: str) -> str:
+    words = f"its PodDisruptionBudget {name}: {problem}"
+    return Passing(words) if isinstance(problem, Passing) else words
 
 
 _POLICY: Final = "unhealthyPodEvictionPolicy"

@@ -16,7 +16,7 @@ from rescheduler.config import Configuration
 from rescheduler.model import names
 from rescheduler.model.cluster import Node
 from rescheduler.model.columns import NONE, Flag
-from rescheduler.model.moves import Emptying, Way
+from rescheduler.model.moves import Emptying, Passing, Way
 from rescheduler.model.selectors import EVERYTHING
 from rescheduler.model.snapshot import Snapshot
 from rescheduler.plan.adopting import as_adopted
@@ -134,7 +134,9 @@ class Desk:
             if source != NONE and not self.in_scope[source]:
                 found.append("its node is not in scope.nodeSelector")
             if found and member != row:
-                found = [f"{self.name(member)} of its group stays: {found[0]}"]
+                words = f"{self.name(member)} of its group stays: {found[0]}"
+                is_passing = all(isinstance(each, Passing) for each in found)
+                found = [Passing(words) if is_passing else words]
             reasons += found
         if not reasons and len(members) > 1:
             reasons = self._why_group_stays(members)
@@ -152,7 +154,7 @@ class Desk:
             if charged and not why:
                 if not copies.has_room(namespace, charged):
                     where = f"the ResourceQuotas of {namespace}"
-                    return [f"{where} have no room for all copies of its group"]
+                    return [Passing(f"{where} have no room for all copies of its group")]
                 copies.charge(namespace, charged)
         return []
 

@@ -123,8 +123,7 @@ def _refusals(desk: Desk) -> Iterable[Refusal]:
     moved = {planned.row for planned in desk.moves}
     names = desk.snapshot.pods.names
     for row in sorted(desk.refused.keys() - moved, key=lambda row: names[row]):
-        namespace, name = names[row].split("/", 1)
-        yield Refusal(namespace=namespace, pod=name, reasons=tuple(desk.refused[row]))
+        yield Refusal.of(names[row], desk.refused[row])
 
 
 def _loads(

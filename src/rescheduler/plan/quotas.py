@@ -11,7 +11,7 @@ from functools import cached_property
 from typing import Any, Final
 
 from rescheduler.model import quantities, resources, selectors
-from rescheduler.model.moves import Way
+from rescheduler.model.moves import Passing, Way
 from rescheduler.model.objects import Object
 from rescheduler.model.resources import CPU, MEMORY, Resources
 from rescheduler.model.snapshot import Snapshot
@@ -116,7 +116,7 @@ class Quotas:
     def why_no_room(self, namespace: str, asked: Asked) -> tuple[str, ...]:
         """Every quota that is known to have no room for a second pod such as this."""
         return tuple(
-            f"ResourceQuota {quota.name} has no room for a second pod: {problem}"
+            Passing(f"ResourceQuota {quota.name} has no room for a second pod: {problem}")
             for quota in self._quotas.get(namespace, ())
             if (problem := quota.why_no_room(asked))
         )
@@ -130,7 +130,7 @@ class Quotas:
                 return (f"the ResourceQuotas of its namespace are not known: {self._unknown}",)
             return self.why_no_room(namespace, asked)
         return tuple(
-            f"ResourceQuota {quota.name} would not let its successor in: {problem}"
+            Passing(f"ResourceQuota {quota.name} would not let its successor in: {problem}")
             for quota in self._quotas.get(namespace, ())
             if (problem := quota.why_no_room(asked, second=False))
         )

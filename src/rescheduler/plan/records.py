@@ -13,6 +13,7 @@ from typing import Final
 from rescheduler.config import Configuration, durations
 from rescheduler.model import reasons
 from rescheduler.model.columns import NONE
+from rescheduler.model.moves import Passing
 from rescheduler.model.objects import Object, spec
 from rescheduler.model.snapshot import Snapshot
 
@@ -24,6 +25,10 @@ _SPREAD: Final = 0.25
 """What failed together is not to be tried together: some rest longer, by this share at most."""
 _DOUBLED_FOR_GIVING_WAY: Final = 3
 """Times at most: a rollout ends, and then it is to be tried soon."""
+_FORCED_REST_SECONDS: Final = 5.0
+"""At most, when what stood in the way passes and somebody waits for the node: kubectl drain asks
+for an eviction again after as long.
+"""
 _SIZED: Final = {"ReplicaSet": "replicasets", "StatefulSet": "statefulsets"}
 """Where those are found that say how many of their pods should be there, and how many are Ready."""
 
@@ -33,6 +38,7 @@ class Records:
         self._snapshot = snapshot
         self._retry = configuration.migration.retry
         self._rest = configuration.stability.cooldown.workload_seconds
+        self._forced = configuration.forced
         self._all = snapshot.objects.get(SOURCE, {})
 
     def __len__(self) -> int:
@@ -43,7 +49,7 @@ class Records:
         """Because of migrations of this very pod."""
         uid = self._snapshot.pods.uids[row]
         if uid in self.unfinished:
-            return ("it is being moved already",)
+            return (Passing("it is being moved already"),)
         failed = self._failed.get(uid)
         return tuple(self._why_held_back(failed)) if failed else ()
 
@@ -53,7 +59,8 @@ class Records:
             return ()
         owner = self._snapshot.owners[number]
         record = self._left_short.get(owner.uid) if owner else None
-        return (f"its workload's last move left it short: look at pmig {record}",) if record else ()
+        words = f"its workload's last move left it short: look at pmig {record}"
+        return (Passing(words),) if record else ()
 
     @cached_property
     def unfinished(self) -> Mapping[str, Object]:
@@ -81,7 +88,7 @@ class Records:
         """By the UID of the pod, in order of their attempts."""
         found: dict[str, list[Object]] = {}
         for _, record in sorted(self._all.items()):
-            if _phase(record) == FAILED:
+            if _phase(record) == FAILED and not self._is_forgiven(record):
                 found.setdefault(_uid(record), []).append(record)
         return {uid: sorted(records, key=_attempt) for uid, records in found.items()}
 
@@ -89,7 +96,7 @@ class Records:
         last = failed[-1]
         name, why = last["metadata"]["name"], _status(last).get("reason") or "of no known reason"
         # Older records may be gone by now: the last one knows how many there were.
-        times = max(len(failed), _attempt(last))
+        times = max(len(failed), _attempt(last) - self._attempts_forgiven.get(_uid(last), 0))
         counted = _counted(failed, times)
         if counted >= self._retry.attempts:
             yield (
@@ -98,9 +105,25 @@ class Records:
             )
             return
         doubled = max(counted - 1, min(times - 1, _DOUBLED_FOR_GIVING_WAY))
-        rest = self._retry.back_off_seconds * 2**doubled * (1 + _SPREAD * _share(_uid(last)))
+        first = self._retry.back_off_seconds
+        if self._forced is not None and why in reasons.PASSING:
+            first = min(first, _FORCED_REST_SECONDS)
+        rest = first * 2**doubled * (1 + _SPREAD * _share(_uid(last)))
         if any(self._is_within(each, rest) for each in failed):
-            yield f"its move failed as {why} (pmig {name}), and it rests for {_text(rest)}"
+            words = f"its move failed as {why} (pmig {name}), and it rests for {_text(rest)}"
+            yield Passing(words) if why in reasons.PASSING else words
+
+    def _is_forgiven(self, record: Object) -> bool:
+        uid = record["metadata"].get("uid")
+        return self._forced is not None and uid in self._forced.forgiven
+
+    @cached_property
+    def _attempts_forgiven(self) -> Mapping[str, int]:
+        """By the UID of the pod: the number of the last of them."""
+        found: dict[str, int] = {}
+        for record in filter(self._is_forgiven, self._all.values()):
+            found[_uid(record)] = max(found.get(_uid(record), 0), _attempt(record))
+        return found
 
     @cached_property
     def _left_short(self) -> Mapping[str, str]:
@@ -115,10 +138,13 @@ class Records:
             if (
                 owner.get("uid")
                 and was_left
-                and (self._is_within(record, self._rest) or self._is_short(namespace, owner))
+                and (self._still_rests(record) or self._is_short(namespace, owner))
             ):
                 found[owner["uid"]] = name
         return found
+
+    def _still_rests(self, record: Object) -> bool:
+        return not self._is_forgiven(record) and self._is_within(record, self._rest)
 
     def _is_short(self, namespace: str, owner: Object) -> bool:
         """As far as is known: of others one cannot see it."""

@@ -12,7 +12,7 @@ from rescheduler.config import Configuration, durations
 from rescheduler.model import names
 from rescheduler.model.cluster import Owner
 from rescheduler.model.columns import NONE, PHASES, Flag
-from rescheduler.model.moves import Way
+from rescheduler.model.moves import Passing, Way
 from rescheduler.model.objects import Object
 from rescheduler.model.snapshot import Snapshot
 from rescheduler.plan import budgets, quotas, records
@@ -135,7 +135,7 @@ class Movable:
         if verdict.interrupts and verdict.interrupts != NOT_READY and not verdict.is_decided:
             reasons += self._holds.interruption(verdict.interrupts, asked=asked)
         if alike.is_being_moved and not begun:
-            reasons.append("it is being moved already")
+            reasons.append(Passing("it is being moved already"))
         if self.records:
             reasons += () if begun else self.records.why_it_waits(row)
             reasons += self.records.why_its_workload_waits(row)
@@ -371,8 +371,8 @@ def _volumes_let_go(annotations: Mapping[str, str]) -> str:
 
 def _state(flags: int) -> Iterable[str]:
     if flags & _ASSUMED:
-        yield "it is a copy that is not there yet"
+        yield Passing("it is a copy that is not there yet")
     elif flags & _TERMINATING:
-        yield "it is terminating"
+        yield Passing("it is terminating")
     else:
-        yield "a copy is taking its place"
+        yield Passing("a copy is taking its place")

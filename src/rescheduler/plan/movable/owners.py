@@ -8,6 +8,7 @@ from typing import Final
 
 from rescheduler.model import names, objects, workloads
 from rescheduler.model.cluster import Owner
+from rescheduler.model.moves import Passing
 from rescheduler.model.objects import Object
 from rescheduler.model.snapshot import Snapshot
 from rescheduler.plan.gaps import was_left_out, why_unknown
@@ -79,7 +80,7 @@ class Owners:
             # One that is away for long must not keep the others on a node that is to be emptied.
             Hold(
                 workloads.why_unsettled(replica_set, deployment),
-                workloads.why_changing(replica_set, deployment),
+                _passing(workloads.why_changing(replica_set, deployment), deployment),
             ),
             *self._autoscaled(namespace, above_it),
         )
@@ -100,7 +101,7 @@ class Owners:
         ]
         # Those of higher ordinals are made anew when all before them are Ready, and not earlier.
         of_serving = (
-            *_all([workloads.why_stateful_set_unsettled(stateful_set)]),
+            *_all([_passing(workloads.why_stateful_set_unsettled(stateful_set))]),
             *self._autoscaled(namespace, (owner,)),
         )
         few = self._holds.replicas(objects.spec(stateful_set).get("replicas", 1))
@@ -173,6 +174,12 @@ class Owners:
 
 def _all(reasons: Iterable[str]) -> tuple[Hold, ...]:
     return tuple(always(each) for each in reasons if each)
+
+
+def _passing(why: str, deployment: Object | None = None) -> str:
+    """A change that somebody has paused does not pass; any other one is on its way."""
+    is_paused = deployment is not None and objects.spec(deployment).get("paused")
+    return why if is_paused or not why else Passing(why)
 
 
 def _owner(reference: Object) -> Owner:

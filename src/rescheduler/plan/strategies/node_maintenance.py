@@ -132,8 +132,7 @@ class _Farewell:
 
 
 def _refusal(desk: Desk, row: int) -> Refusal:
-    namespace, _, pod = desk.name(row).partition("/")
-    return Refusal(namespace=namespace, pod=pod, reasons=tuple(desk.refused.get(row, ())))
+    return Refusal.of(desk.name(row), desk.refused.get(row, {}))
 
 
 def _why(desk: Desk, row: int) -> str:
