@@ -28,7 +28,7 @@ _SHORTEST_SECONDS: Final = 1.0
 """From the end of a pass to an early one."""
 _CUT_SHORT_SHARE: Final = 1 / 3
 """Of the interval: after which a pass that maxReschedulePods cut short is followed by the next,
-once its moves are done. What came of them is known then, where load is by requests; where it is
+once its pods serve elsewhere. What came of it is known then, where load is by requests; where it is
 measured, its nodes rest until it is.
 """
 _MANY_FAILURES: Final = 3
@@ -202,13 +202,15 @@ class Loop:
             self._failures = 0
             self._tell(seen, migrator, why, self._clock.monotonic() - begun)
         if seen.run is not None:
-            carrying_out = self._carry_out(seen.run, begun if seen.plan.is_cut_short else None)
-            task = asyncio.create_task(carrying_out, name="carry out a plan")
-            carrying.add(task)
-            task.add_done_callback(carrying.discard)
+            todo = [self._carry_out(seen.run)]
+            if seen.plan.is_cut_short:
+                todo.append(self._go_on_early(seen.run, begun))
+            for each in todo:
+                task = asyncio.create_task(each)
+                carrying.add(task)
+                task.add_done_callback(carrying.discard)
 
-    async def _carry_out(self, run: PlanRun, cut_short: float | None) -> None:
-        """`cut_short`: when its pass began, if that had more to do than it was allowed to."""
+    async def _carry_out(self, run: PlanRun) -> None:
         moves = run.left
         try:
             await run.run()
@@ -220,10 +222,17 @@ class Loop:
         # Failures alone are no reason: those pods rest for a while, and others wait for their turn.
         if run.moved and (run.skipped or any(move.asked for move in moves)):
             self._early.call("a plan has ended, and something may be left to do")
-        elif cut_short is not None and run.moved and not run.failed:
-            pause = self._configuration.rescheduling_interval_seconds * _CUT_SHORT_SHARE
-            await self._clock.sleep(max(cut_short + pause - self._clock.monotonic(), 0.0))
-            self._early.call("the pass before ended at maxReschedulePods, and its moves are done")
+
+    async def _go_on_early(self, run: PlanRun, begun: float) -> None:
+        """After a pass that had more to do than it was allowed to. Originals may take long to end:
+        they are no load any more, and nobody has to wait for them.
+        """
+        if not await run.all_taken_over():
+            return
+        pause = self._configuration.rescheduling_interval_seconds * _CUT_SHORT_SHARE
+        await self._clock.sleep(max(begun + pause - self._clock.monotonic(), 0.0))
+        if not run.failed:
+            self._early.call("the pass before ended at maxReschedulePods, and its pods have moved")
 
     # ------------------------------------------------------------------ waiting
 

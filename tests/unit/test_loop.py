@@ -104,10 +104,16 @@ class Run:
     moved: int = 0
     failed: int = 0
     skipped: tuple[()] = ()
+    originals_end: bool = True
 
     async def run(self) -> None:
         if self.problem is not None:
             raise self.problem
+        if not self.originals_end:
+            await asyncio.Event().wait()
+
+    async def all_taken_over(self) -> bool:
+        return self.problem is None and not self.failed
 
 
 @dataclass
@@ -338,11 +344,12 @@ CUT_SHORT = Plan(
     ("plan", "run", "is_early"),
     [
         (CUT_SHORT, Run(moved=10), True),
+        (CUT_SHORT, Run(moved=0, originals_end=False), True),
         (CUT_SHORT, Run(moved=9, failed=1), False),
         (Plan(), Run(moved=10), False),
     ],
 )
-async def test_a_pass_that_was_cut_short_is_followed_early_once_all_its_moves_are_done(
+async def test_a_pass_that_was_cut_short_is_followed_early_once_all_its_pods_have_moved(
     monkeypatch: pytest.MonkeyPatch, plan: Plan, run: Run, *, is_early: bool
 ) -> None:
     scene = Scene(iter(()), run=run, plan=plan)

@@ -89,7 +89,7 @@ class Configuration:
     )
     """From one pass to the next, 1 s to 24 h. Default 30 s. A pass that cannot wait comes early: a
     node is labelled for maintenance or becomes hot, or the last one ended at maxReschedulePods and
-    its moves are done.
+    its pods serve elsewhere.
     """
 
     enabled_strategies: tuple[str, ...] = setting(

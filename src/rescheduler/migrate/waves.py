@@ -55,6 +55,9 @@ class PlanRun:
         self._waves = [list(wave) for _, wave in groupby(moves, key=lambda move: move.wave)]
         self._following: dict[Move, asyncio.Task[None]] = {}
         self._is_stopping = False
+        self._all_begun = False
+        self._decided = asyncio.Event()
+        """Whether all are taken over."""
         self._forget = forget
         self._told = told
         self._left = {move.uid: move for move in moves}
@@ -82,18 +85,32 @@ class PlanRun:
         """Until all have ended, the last original too."""
         try:
             async with asyncio.TaskGroup() as following:
-                for wave in self._waves:
-                    await self._wait_for_room(wave)
-                    # What is left to whoever comes next, so is all that follows.
-                    if self._is_stopping or self._is_left_to_others():
-                        return
-                    begun = [move for move in wave if self._may_begin(move)]
-                    await self._carry_out(begun, following)
+                self._all_begun = await self._begin_all(following)
+                self._decided.set()
         except BaseExceptionGroup as group:
             raise group.exceptions[0] from None
         finally:
+            self._decided.set()
             for move in self.left:
                 self._end(move)
+
+    async def all_taken_over(self) -> bool:
+        """Once each serves elsewhere, its original at most ending; False: not all of them ever will
+        by this plan.
+        """
+        await self._decided.wait()
+        return self._all_begun and not self.failed
+
+    async def _begin_all(self, following: asyncio.TaskGroup) -> bool:
+        """Until each is taken over, or has ended; False: some are not going to be made."""
+        for wave in self._waves:
+            await self._wait_for_room(wave)
+            # What is left to whoever comes next, so is all that follows.
+            if self._is_stopping or self._is_left_to_others():
+                return False
+            begun = [move for move in wave if self._may_begin(move)]
+            await self._carry_out(begun, following)
+        return True
 
     async def _wait_for_room(self, wave: Sequence[Move]) -> None:
         for move, task in self._following.items():

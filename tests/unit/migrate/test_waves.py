@@ -111,6 +111,43 @@ async def test_originals_that_are_ending_hold_up_only_who_takes_their_place() ->
     assert run.moved == 3
 
 
+async def test_all_are_taken_over_while_originals_are_still_ending() -> None:
+    migrator = Migrator()
+    run = PlanRun(migrator, [move("one"), move("two", wave=1)])
+    running = asyncio.create_task(run.run())
+    heard = asyncio.create_task(run.all_taken_over())
+    await settle()
+    await migrator.take_over("one")
+    assert not heard.done()
+    await migrator.take_over("two")
+    assert await heard
+    assert not running.done()
+    await migrator.end("one", MOVED)
+    await migrator.end("two", MOVED)
+    await running
+
+
+@pytest.mark.parametrize("outcome", [FAILED, LEFT], ids=["failed", "left"])
+async def test_who_waits_for_all_hears_that_some_are_not_taken_over(outcome: Outcome) -> None:
+    migrator = Migrator()
+    run = PlanRun(migrator, [move("one"), move("two"), move("three", wave=1)])
+    running = asyncio.create_task(run.run())
+    await settle()
+    await migrator.end("one", outcome)
+    await migrator.take_over("two")
+    if outcome is FAILED:
+        await migrator.take_over("three")
+    assert not await run.all_taken_over()
+    running.cancel()
+
+
+async def test_who_waits_for_all_hears_of_an_early_end() -> None:
+    run = PlanRun(Migrator(refusing=errors.NotLeading("lost")), [move("one")])
+    with pytest.raises(errors.NotLeading):
+        await run.run()
+    assert not await run.all_taken_over()
+
+
 async def test_what_rests_on_one_that_failed_is_skipped_and_the_rest_goes_on() -> None:
     migrator = Migrator()
     into_its_room = move("into-its-room", wave=1, source="c", target="a")

@@ -15,7 +15,7 @@ from rescheduler.model.cluster import Node, Owner, Pod
 from rescheduler.model.moves import Plan
 from rescheduler.plan import Search, plan
 from tests.unit.plan.clusters import snapshot
-from tests.unit.plan.loaded import A, B, C, measured, moves, node, pod, refusals
+from tests.unit.plan.loaded import AS_OF, A, B, C, measured, moves, node, pod, refusals
 
 CONFIGURATION = Configuration(enabled_strategies=("LoadBalancing",))
 
@@ -193,6 +193,64 @@ def test_the_limit_may_be_a_share_of_the_pods_in_scope(
     scope = Scope(namespaces=namespaces)
     decided = planned([A, B], pods, max_reschedule_pods=limit, scope=scope)
     assert len(decided.moves) == moved
+
+
+# ---------------------------------------------------------------------- after a pass
+
+WEB = Owner(kind="ReplicaSet", name="web", uid="web")
+
+
+def web(count: int, on: str, name: str = "web", **more: Any) -> list[Pod]:  # noqa: ANN401
+    """Pods that are alike."""
+    return [pod(f"{name}-{index:02d}", on, 30, owner=WEB, **more) for index in range(count)]
+
+
+MOVED_LATELY = {names.MIGRATED_FROM: "b", names.MIGRATION_TIME: "2026-03-01T11:59:00Z"}
+
+
+@pytest.mark.parametrize(
+    "held", [{"terminating": True}, {"annotations": MOVED_LATELY}], ids=["ending", "resting"]
+)
+@pytest.mark.parametrize("idle", [0, 200], ids=["small", "large"])
+def test_who_has_to_stay_keeps_nobody_like_it_from_moving(held: dict[str, Any], idle: int) -> None:
+    """They come first by name, and are more than a pass may move."""
+    pods = [*web(12, "a", "held", **held), *web(15, "a")]
+    # Where there are many, only some are looked at.
+    others = [pod(f"idle-{index:03d}", "b", 0) for index in range(idle)]
+    roomy = replace(B, allocatable={**B.allocatable, "pods": 1000})
+    cluster = replace(snapshot([A, roomy], [*pods, *others]), taken_at=AS_OF)
+    decided = plan(cluster, CONFIGURATION)
+    assert {move.pod for move in decided.moves} >= {"web-00", "web-01", "web-02"}
+
+
+def test_originals_that_are_ending_are_as_good_as_gone() -> None:
+    """Of 24 the copies of 8 serve elsewhere: what is planned then is what would be without them."""
+    stay, copies = web(16, "a", "stays"), web(8, "b", "copy")
+    ending = web(8, "a", "ending", terminating=True)
+    decided = planned([A, B], [*stay, *copies, *ending])
+    assert decided.imbalances[0].before == pytest.approx(24)
+    assert decided.moves
+    assert moves(decided) == moves(planned([A, B], [*stay, *copies]))
+
+
+def test_originals_with_a_copy_on_its_way_are_as_good_as_gone() -> None:
+    stay, leave = web(16, "a", "stays"), web(8, "a", "leaves")
+    copies = [
+        replace(
+            each,
+            name=f"{each.name}-copy",
+            uid=f"{each.uid}-copy",
+            node="b",
+            owner=None,
+            annotations={names.ORIGINAL_POD: each.uid, names.ORIGINAL_POD_NAME: each.name},
+            labels={names.MIGRATION_STATUS: names.STATUS_IN_PROGRESS},
+        )
+        for each in leave
+    ]
+    decided = planned([A, B], [*stay, *leave, *copies])
+    assert decided.imbalances[0].before == pytest.approx(24)
+    assert decided.moves
+    assert moves(decided) == moves(planned([A, B], [*stay, *web(8, "b", "copy")]))
 
 
 # ---------------------------------------------------------------------- priority

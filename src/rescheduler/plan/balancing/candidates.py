@@ -5,8 +5,9 @@ nodes at the ends. On a small one all are: what helps nothing now may when other
 """
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import Final
 
 import numpy as np
@@ -41,6 +42,9 @@ looked at after all others.
 """
 _EXPLAINED: Final = 20
 """Pods for which every node is asked why it does not take them."""
+
+_Kind = tuple[int, int, float, float]
+"""Class, owner, cpu and memory: pods of which these are the same are alike."""
 
 
 @dataclass(slots=True)
@@ -83,13 +87,7 @@ class Looking:
         sources = self._sources()
         for place in sources.tolist():
             room = _MOST if self._is_small else max(self._pods // len(sources), 2)
-            for row in self._promising(place):
-                if room == 0:
-                    break
-                if reasons := self._desk.why_it_stays(row):
-                    self._desk.refuse(row, reasons)
-                    continue
-                room -= 1
+            for row in islice(self._may_go(self._promising(place)), room):
                 if len(self._desk.unit(row)) > 1:
                     found.groups.append(row)
                     continue
@@ -111,7 +109,36 @@ class Looking:
         ordered = ordered[above[ordered]]
         return ordered[: max(self._most + _MORE, _SOURCES)]
 
-    def _promising(self, place: int) -> Iterable[int]:
+    def _may_go(self, rows: Sequence[int]) -> Iterator[int]:
+        """Those of them that may move, and of those that are alike few before all others. Who has
+        to stay takes the place of nobody: the others like it may be all that can go.
+        """
+        seen = Counter[_Kind]()
+        later = []
+        for row in rows:
+            kind = self._kind(row)
+            if seen[kind] >= _TWINS:
+                later.append((row, kind))
+            elif self._may_move(row):
+                seen[kind] += 1
+                yield row
+        for row, kind in later:
+            if seen[kind] < self._most and self._may_move(row):
+                seen[kind] += 1
+                yield row
+
+    def _may_move(self, row: int) -> bool:
+        reasons = self._desk.why_it_stays(row)
+        if reasons:
+            self._desk.refuse(row, reasons)
+        return not reasons
+
+    def _kind(self, row: int) -> _Kind:
+        pods = self._desk.snapshot.pods
+        cpu, memory = self._desk.loads.of_pod[row].tolist()
+        return int(pods.pod_class[row]), int(pods.owner[row]), cpu, memory
+
+    def _promising(self, place: int) -> Sequence[int]:
         """Rows on this node whose leaving for the least loaded would help, the best first: low
         priority among those that help at least half as much as the best.
         """
@@ -131,32 +158,14 @@ class Looking:
             for number in np.flatnonzero(gained <= 0).tolist():
                 less = out[:, number] + least_into[:, number]
                 self._refuse_useless(int(rows[number]), gaps[:, 0], less)
-        useful = self._useful(rows, gained, out)
+        useful = np.flatnonzero(out.any(axis=0) if self._is_small else gained > 0)
         half = gained.max() / 2
 
-        def rank(number: int) -> tuple[bool, bool, int, float, str]:
+        def rank(number: int) -> tuple[bool, int, float, str]:
             row, gain = int(rows[number]), float(gained[number])
-            return useful[number], gain < half, desk.priority(row), -gain, desk.name(row)
+            return gain < half, desk.priority(row), -gain, desk.name(row)
 
-        return [int(rows[number]) for number in sorted(useful, key=rank)]
-
-    def _useful(self, rows: Places, gained: Figures, out: Figures) -> dict[int, bool]:
-        """By number of the row: whether it is one more of the same."""
-        pods = self._desk.snapshot.pods
-        numbers = np.flatnonzero(out.any(axis=0) if self._is_small else gained > 0)
-        alike = zip(
-            pods.pod_class[rows[numbers]].tolist(),
-            pods.owner[rows[numbers]].tolist(),
-            out[:, numbers].sum(axis=0).round(6).tolist(),
-            strict=True,
-        )
-        seen = Counter[tuple[int, int, float]]()
-        useful = {}
-        for number, key in zip(numbers.tolist(), alike, strict=True):
-            seen[key] += 1
-            if seen[key] <= max(_TWINS, self._most):
-                useful[number] = seen[key] > _TWINS
-        return useful
+        return [int(rows[number]) for number in sorted(useful.tolist(), key=rank)]
 
     def _targets(self, row: int, place: int) -> Places:
         """Places of the nodes to which it is worth moving it."""
