@@ -381,6 +381,7 @@ async def test_what_the_program_writes_is_kept_to_the_letter(world: World) -> No
         budget="web-rescheduler-pdb",
         siblings=("4", "5"),
         fallback="NotSteered",
+        unready=True,
         holder="host_5",
         fence=7,
     )
