@@ -297,7 +297,11 @@ class Drain:
             told=self._tell,
         )
         self.progress.under_way = len(run.left)
-        await run.run()
+        telling_pauses = asyncio.ensure_future(self._tell_pauses(migrator))
+        try:
+            await run.run()
+        finally:
+            telling_pauses.cancel()
         self.progress.planned -= len(run.skipped)
         self.progress.under_way = 0
         await self._catch_up(observer, [move for move, end in run.outcomes if end.moved])
@@ -306,6 +310,16 @@ class Drain:
             self._forgive(observer.snapshot(), only=reasons.PASSING)
             self._refused.clear()
         return run.moved
+
+    async def _tell_pauses(self, migrator: Migrator) -> None:
+        """Once each, as it begins: nothing else would be heard for minutes."""
+        was_paused = False
+        while True:
+            left = migrator.figures.paused_seconds
+            if left and not was_paused:
+                self._say(f"no other move begins for {left:.0f} s, as too many failed in a row")
+            was_paused = bool(left)
+            await self._clock.sleep(_LOOK_AGAIN_SECONDS)
 
     def _awaited(self, snapshot: Snapshot, decided: Plan) -> dict[str, str]:
         """By full name of the pod, why: those that are leaving, and those that may before long."""

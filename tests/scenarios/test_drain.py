@@ -316,6 +316,16 @@ async def test_what_the_api_server_always_refuses_is_not_tried_for_ever(world: W
     assert run.err.startswith(f'error: 1 pod stays on node "{full}", 0 moved:')
 
 
+async def test_a_pause_after_too_many_failures_is_told(world: World) -> None:
+    full, _ = await set_free(world)
+    await world.afflict_copies(never_ready="true")
+    failing = {"failures": 1, "pause": "3s"}
+    migration = {"readyTimeout": "3s", "retry": {"attempts": 1}, "circuitBreaker": failing}
+    run = await drain(world, full, migration=migration, inFlight={"perWorkload": 1})
+    assert run.code == 1, run
+    assert any(each.startswith("no other move begins for ") for each in run.lines), run
+
+
 async def test_out_of_time_while_it_waits_it_says_for_what(world: World) -> None:
     full, _ = await world.add_nodes(2)
     await world.create(budget("num", maxUnavailable=0))
