@@ -43,6 +43,8 @@ _CATCHING_UP_SECONDS: Final = 10.0
 _LOOK_AGAIN_SECONDS: Final = 0.1
 _TRY_AGAIN_SECONDS: Final = 5.0
 """Between two plans while all that is left waits for something: as kubectl drain asks again."""
+_REFUSALS: Final = 3
+"""So often the API server may refuse moves of the same pod. Of some there is no record to count."""
 _LEAVING: Final = "it is on its way out"
 
 
@@ -85,6 +87,8 @@ class Drain:
         """By full name of the pod: why, as it was said last."""
         self._may_pass: set[str] = set()
         """Full names of pods whose last move failed of something that passes."""
+        self._refused: Counter[str] = Counter()
+        """By full name of the pod."""
         self._is_stopping = False
         self._run: PlanRun | None = None
         self._ended: set[str] = set()
@@ -160,6 +164,7 @@ class Drain:
             self._insist_on_node(observer.snapshot())
             self._insist_on_namespaces(observer.snapshot())
             if not self._has_begun:
+                # Whoever asks again may have mended what they failed of.
                 self._forgive(observer.snapshot())
             self._has_begun = True
             async with migrating(
@@ -228,14 +233,18 @@ class Drain:
                 meant = f'; did you mean "{near}"?' if near else ""
                 raise UnknownNamespace(f'--skip-namespace: namespaces "{name}" not found{meant}')
 
-    def _forgive(self, snapshot: Snapshot) -> None:
-        """What failed before we were asked: it is tried at once, whatever became of it then."""
+    def _forgive(self, snapshot: Snapshot, *, only: Container[str] | None = None) -> None:
+        """Failures of which nobody rests any more: all so far, or only those of these reasons."""
         forced = self._configuration.forced or Forced()
         known = snapshot.objects.get(POD_MIGRATIONS.plural, {}).values()
-        ended = (each["metadata"]["uid"] for each in known if not records.is_unfinished(each))
-        self._configuration = replace(
-            self._configuration, forced=replace(forced, forgiven=frozenset(ended))
-        )
+        ended = {
+            each["metadata"]["uid"]
+            for each in known
+            if not records.is_unfinished(each)
+            and (only is None or (each.get("status") or {}).get("reason") in only)
+        }
+        forced = replace(forced, forgiven=forced.forgiven | ended)
+        self._configuration = replace(self._configuration, forced=forced)
 
     async def _cordon(self, kube: KubeApi) -> None:
         changed = await cordoning.apply(kube, self._node, cordoning.to_drain)
@@ -288,11 +297,29 @@ class Drain:
             told=self._tell,
         )
         self.progress.under_way = len(run.left)
-        await run.run()
+        telling_pauses = asyncio.ensure_future(self._tell_pauses(migrator))
+        try:
+            await run.run()
+        finally:
+            telling_pauses.cancel()
         self.progress.planned -= len(run.skipped)
         self.progress.under_way = 0
         await self._catch_up(observer, [move for move, end in run.outcomes if end.moved])
+        if run.moved:
+            # What was in the way of the others may be gone with them: a full quota, for one.
+            self._forgive(observer.snapshot(), only=reasons.PASSING)
+            self._refused.clear()
         return run.moved
+
+    async def _tell_pauses(self, migrator: Migrator) -> None:
+        """Once each, as it begins: nothing else would be heard for minutes."""
+        was_paused = False
+        while True:
+            left = migrator.figures.paused_seconds
+            if left and not was_paused:
+                self._say(f"no other move begins for {left:.0f} s, as too many failed in a row")
+            was_paused = bool(left)
+            await self._clock.sleep(_LOOK_AGAIN_SECONDS)
 
     def _awaited(self, snapshot: Snapshot, decided: Plan) -> dict[str, str]:
         """By full name of the pod, why: those that are leaving, and those that may before long."""
@@ -384,7 +411,8 @@ class Drain:
                 f"in namespace {move.namespace}: {where}"
             )
         else:
-            if outcome.reason in reasons.PASSING:
+            self._refused[move.full_name] += outcome.reason == reasons.REFUSED
+            if outcome.reason in reasons.PASSING and self._refused[move.full_name] < _REFUSALS:
                 self._may_pass.add(move.full_name)
             progress.failed[move.full_name] = f"{outcome.reason}: {outcome.message}"
             self._say(

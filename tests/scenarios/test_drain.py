@@ -292,6 +292,45 @@ async def test_a_rollout_is_waited_for(world: World) -> None:
     assert await world.nodes_of("web") == [empty] * 3
 
 
+async def test_a_quota_with_room_for_one_more_is_waited_for(world: World) -> None:
+    """Originals count until they are gone: copies are refused meanwhile, and made later."""
+    full, empty = await world.add_nodes(2)
+    slow = deployment("web", replicas=4, annotations=behaviour(exit_after_seconds="3"))
+    await world.deploy(slow, on=full)
+    limit = {"metadata": {"name": "pods"}, "spec": {"hard": {"pods": "5"}}}
+    await world.create({"apiVersion": "v1", "kind": "ResourceQuota", **limit})
+
+    async def is_counted() -> bool:
+        quota = await world.api.get("ResourceQuota", world.name, "pods")
+        return bool((quota.get("status") or {}).get("used") == {"pods": "4"})
+
+    await world.wait("the quota is counted", is_counted)
+    run = await drain(world, full)
+    assert run.code == 0, run
+    assert run.lines[-1] == f"node/{full} drained: 4 pods moved"
+    assert await world.nodes_of("web") == [empty] * 4
+
+
+async def test_what_the_api_server_always_refuses_is_not_tried_for_ever(world: World) -> None:
+    full, _ = await set_free(world, replicas=1)
+    async with world.faults() as proxy:
+        proxy.on(Match(verb="create", resource="podmigrations"), fail(403))
+        run = await drain(world, full)
+    assert run.code == 1, run
+    assert "not moved" in run.lines[1]
+    assert run.err.startswith(f'error: 1 pod stays on node "{full}", 0 moved:')
+
+
+async def test_a_pause_after_too_many_failures_is_told(world: World) -> None:
+    full, _ = await set_free(world)
+    await world.afflict_copies(never_ready="true")
+    failing = {"failures": 1, "pause": "3s"}
+    migration = {"readyTimeout": "3s", "retry": {"attempts": 1}, "circuitBreaker": failing}
+    run = await drain(world, full, migration=migration, inFlight={"perWorkload": 1})
+    assert run.code == 1, run
+    assert any(each.startswith("no other move begins for ") for each in run.lines), run
+
+
 async def test_out_of_time_while_it_waits_it_says_for_what(world: World) -> None:
     full, _ = await world.add_nodes(2)
     await world.create(budget("num", maxUnavailable=0))

@@ -24,6 +24,9 @@ GAVE_WAY = frozenset(
 it would fail another time.
 """
 
+REFUSED = "Refused"
+"""By the API server: a quota that is full for a moment, or a rule that is there for good."""
+
 PASSING = frozenset(
     {
         NOT_NOW,
@@ -32,6 +35,7 @@ PASSING = frozenset(
         "GroupFailed",
         "NotFinished",
         "OriginalGone",
+        REFUSED,
         "SiblingNotReady",
         "TargetLost",
         "WorkloadChanged",
