@@ -74,7 +74,7 @@ def _first_cycle(
     table: Table, run: WholeRun, cost: Cost, raw: "Download", server_cpu: float
 ) -> None:
     table.add_row(
-        "`rescheduler run`, start to first cycle",
+        "run, start to first cycle",
         f"{cost.seconds:.1f} s, {cost.seconds / raw.seconds:.2f}x",
         f"{raw.seconds:.1f} s to download the same ({raw.megabytes:,.0f} MB); goal 1.5x",
     )

@@ -109,7 +109,7 @@ async def test_stopped_in_the_middle_it_says_so_and_the_next_run_goes_on(
     world: World, how: signal.Signals
 ) -> None:
     _, empty = await set_stage(world, 2)
-    await world.afflict_copies(ready_after="2s")
+    await world.afflict_copies(ready_after="8s")
     async with world.auditor() as auditor:
         started = await world.start()
         await world.wait_for_copy("web")
