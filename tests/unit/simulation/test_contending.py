@@ -84,7 +84,7 @@ def test_an_interrupt_waits_until_a_process_is_started(
     monkeypatch.setattr(SpawnProcess, "start", starting)
     try:
         with pytest.raises(KeyboardInterrupt):
-            compare([NOBODY], a_day(hours=0.2))
+            compare([NOBODY], a_day(hours=6))
     finally:
         ended.set()
         other.join()
