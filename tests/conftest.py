@@ -1,4 +1,9 @@
-"""For all tests: one that was not run, or may fail, is a failed run, for nobody reads of it."""
+"""For all tests: one that was not run, or may fail, is a failed run, for nobody reads of it. Each
+failure is told when it happens: a run that is cut short has named those it had.
+"""
+
+import os
+import sys
 
 import pytest
 
@@ -15,6 +20,13 @@ def pytest_runtest_logreport(report: pytest.TestReport) -> None:
         _not_passed[report.nodeid] = "expected to fail"
     elif report.skipped:
         _not_passed[report.nodeid] = "skipped"
+    # Of several processes, the one that hears of all of them.
+    if report.failed and _is_in_charge():
+        print(f"\nfailed: {report.nodeid} ({report.when})", file=sys.__stderr__, flush=True)
+
+
+def _is_in_charge() -> bool:
+    return "PYTEST_XDIST_WORKER" not in os.environ
 
 
 def pytest_collectreport(report: pytest.CollectReport) -> None:
