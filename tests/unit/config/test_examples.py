@@ -108,7 +108,7 @@ COMPLETE = config.Configuration(
     ),
     in_flight=config.InFlight(per_node=3, per_namespace=4, per_workload=5),
     node_maintenance=config.NodeMaintenanceSettings(
-        cordoned_nodes=True, excluded_namespaces=config.MOVE
+        cordoned_nodes=True, removed_nodes=True, excluded_namespaces=config.MOVE
     ),
     resource_optimization=config.ResourceOptimizationSettings(
         cpu_target_percent=70.0, memory_target_percent=50.5

@@ -46,6 +46,7 @@ REFUSED: list[tuple[str, Any, str, str]] = [
     ("inFlight", {"perNamespace": 1.0}, "perNamespace", "expected a whole number"),
     ("inFlight", {"perWorkload": "10%"}, "perWorkload", "expected a whole number"),
     ("nodeMaintenance", {"cordonedNodes": "true"}, "cordonedNodes", "true or false"),
+    ("nodeMaintenance", {"removedNodes": "karpenter"}, "removedNodes", "true or false"),
     ("nodeMaintenance", {"excludedNamespaces": []}, "excludedNamespaces", "one of Stay, Move"),
     ("nodeMaintenance", {"excludedNamespaces": "Moves"}, "excludedNamespaces", '"Move"?'),
     ("resourceOptimization", {"cpuTarget": 0}, "cpuTarget", "more than 0 and at most 100"),

@@ -147,6 +147,7 @@ others = st.builds(
     node_maintenance=st.builds(
         config.NodeMaintenanceSettings,
         cordoned_nodes=st.booleans(),
+        removed_nodes=st.booleans(),
         excluded_namespaces=st.sampled_from([config.STAY, config.MOVE]),
     ),
     cost_optimization=st.builds(
