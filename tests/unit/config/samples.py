@@ -56,6 +56,7 @@ ARGS: Document = {
         ],
         "moveCost": 0.5,
     },
+    "nodeAutoscaler": {"nodeSelector": "pool=spot", "scaleDownUtilization": 65.5},
     "groups": {"allowRestart": True},
     "migration": {
         "way": "Steer",

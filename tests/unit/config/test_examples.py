@@ -120,6 +120,9 @@ COMPLETE = config.Configuration(
         ),
         move_cost_percent=0.5,
     ),
+    node_autoscaler=config.NodeAutoscaler(
+        node_selector=selectors.parse("pool=spot"), scale_down_utilization_percent=65.5
+    ),
     groups=config.Groups(allow_restart=True),
     migration=config.Migration(
         way="Steer",

@@ -150,6 +150,11 @@ others = st.builds(
         removed_nodes=st.booleans(),
         excluded_namespaces=st.sampled_from([config.STAY, config.MOVE]),
     ),
+    node_autoscaler=st.builds(
+        config.NodeAutoscaler,
+        node_selector=st.just(selectors.EVERYTHING) | label_selectors,
+        scale_down_utilization_percent=st.floats(0, 100),
+    ),
     cost_optimization=st.builds(
         config.CostOptimizationSettings,
         prices=st.lists(prices, max_size=3, unique_by=lambda each: each.node_selector).map(tuple),
