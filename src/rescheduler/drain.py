@@ -99,7 +99,9 @@ class Drain:
             enabled_strategies=(STRATEGY,),
             max_reschedule_pods=0,
             forced=configuration.forced or Forced(),
-            node_maintenance=replace(configuration.node_maintenance, cordoned_nodes=False),
+            node_maintenance=replace(
+                configuration.node_maintenance, cordoned_nodes=False, removed_nodes=False
+            ),
         )
 
     # ------------------------------------------------------------------ with or without a leader

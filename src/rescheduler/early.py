@@ -1,14 +1,15 @@
 """What cannot wait for its turn: a node that is to be emptied, or one that has become hot."""
 
 import asyncio
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Final
 
 from rescheduler.clock import Clock
 from rescheduler.config import Configuration
+from rescheduler.model.cluster import Node
 from rescheduler.model.snapshot import Snapshot
 from rescheduler.observe import Observer
-from rescheduler.plan.fitting.nodes import is_cordoned, is_in_maintenance
+from rescheduler.plan.fitting.nodes import is_cordoned, is_in_maintenance, who_removes
 from rescheduler.plan.loads import Loads
 
 _GLANCE_SECONDS: Final = 5.0
@@ -44,7 +45,7 @@ class Watched:
         self._clock = clock
         self._configuration = configuration
         self._minds_loads = "ResourceOptimization" in configuration.enabled_strategies
-        self._labelled, self._cordoned = self._in_maintenance()
+        self._to_empty = self._nodes_to_empty()
         self._hot = self._hot_nodes() if self._minds_loads else frozenset()
         self._samples = observer.samples if self._minds_loads else 0
 
@@ -67,25 +68,28 @@ class Watched:
         return self._samples != before
 
     def _news_of_maintenance(self) -> str:
-        labelled, cordoned = self._in_maintenance()
+        before, self._to_empty = self._to_empty, self._nodes_to_empty()
         words = [
-            *_news(self._labelled, labelled, "labelled for maintenance"),
-            *_news(self._cordoned, cordoned, "cordoned"),
+            word for why, now in self._to_empty.items() for word in _news(before[why], now, why)
         ]
-        self._labelled, self._cordoned = labelled, cordoned
         return "; ".join(words)
 
-    def _in_maintenance(self) -> tuple[frozenset[str], frozenset[str]]:
-        """Those that are labelled, and those that others have cordoned, if that counts."""
-        maintains = self._configuration.node_maintenance
+    def _nodes_to_empty(self) -> dict[str, frozenset[str]]:
+        """By why: those that are labelled, that others have cordoned, and that an autoscaler
+        removes, as far as that counts.
+        """
+        settings = self._configuration.node_maintenance
         selector = self._configuration.scope.node_selector
         nodes = [node for node in self._observer.nodes() if selector.matches(node.labels)]
-        return (
-            frozenset(each.name for each in nodes if is_in_maintenance(each)),
-            frozenset(
-                each.name for each in nodes if maintains.cordoned_nodes and is_cordoned(each)
-            ),
-        )
+        counts: dict[str, Callable[[Node], bool]] = {
+            "labelled for maintenance": is_in_maintenance,
+            "cordoned": lambda node: settings.cordoned_nodes and is_cordoned(node),
+            "about to be removed": lambda node: settings.removed_nodes and bool(who_removes(node)),
+        }
+        return {
+            why: frozenset(node.name for node in nodes if counts_for(node))
+            for why, counts_for in counts.items()
+        }
 
     def _news_of_loads(self) -> str:
         now = self._hot_nodes()

@@ -47,6 +47,7 @@ class Observer:
     def __init__(self) -> None:
         self.labels: dict[str, str] = {}
         self.unschedulable = False
+        self.taints: tuple[dict[str, str], ...] = ()
         self._changed = asyncio.Event()
 
     def label(self, value: str) -> None:
@@ -57,11 +58,17 @@ class Observer:
         self.unschedulable = bool(wanted)
         self._changed.set()
 
+    def remove(self, wanted: object) -> None:
+        """As cluster-autoscaler begins to, or gives it up."""
+        taint = {"key": "ToBeDeletedByClusterAutoscaler", "effect": "NoSchedule"}
+        self.taints = (taint,) if wanted else ()
+        self.cordon(wanted)
+
     def nodes(self) -> tuple[Node, ...]:
         node = Node(
             name="a",
             labels=self.labels,
-            taints=(),
+            taints=self.taints,
             allocatable={},
             ready=True,
             unschedulable=self.unschedulable,
@@ -262,6 +269,30 @@ async def test_a_cordon_that_counts_is_not_kept_waiting(monkeypatch: pytest.Monk
             await made(rescheduling_interval_seconds=86_400.0, node_maintenance=maintenance).run()
     early = [line.get("early") for line in lines if line["event"] == "cycle"]
     assert early == [None, "a cordoned", "a no longer cordoned", "a labelled for maintenance"]
+
+
+@pytest.mark.parametrize("helps", [True, False])
+async def test_a_node_that_an_autoscaler_removes_waits_unless_we_are_to_help(
+    monkeypatch: pytest.MonkeyPatch, *, helps: bool
+) -> None:
+    scene = Scene(iter(()))
+
+    def in_pass(number: int) -> None:
+        loop = asyncio.get_running_loop()
+        if number == 1:
+            loop.call_soon(scene.observer.remove, "true")
+            if not helps:
+                loop.call_soon(scene.observer.label, "true")
+        else:
+            scene.stop.set()
+
+    scene.in_pass = in_pass
+    maintenance = NodeMaintenanceSettings(cordoned_nodes=True, removed_nodes=helps)
+    with playing(monkeypatch, scene) as made, capture_logs() as lines:
+        async with asyncio.timeout(60):
+            await made(rescheduling_interval_seconds=86_400.0, node_maintenance=maintenance).run()
+    early = [line.get("early") for line in lines if line["event"] == "cycle"]
+    assert early == [None, "a about to be removed" if helps else "a labelled for maintenance"]
 
 
 async def test_a_cordon_that_counts_for_nothing_waits(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -26,6 +26,7 @@ from rescheduler.config.migration import (
     Retry,
     TemporaryBudget,
 )
+from rescheduler.config.node_autoscaler import NodeAutoscaler
 from rescheduler.config.pods import ALLOWED, NEVER, WHEN_ASKED, PodRules, permits
 from rescheduler.config.stability import Cooldown, InFlight, Stability
 from rescheduler.config.strategies import (
@@ -58,6 +59,7 @@ __all__ = [
     "InFlight",
     "LeaderElection",
     "Migration",
+    "NodeAutoscaler",
     "NodeMaintenanceSettings",
     "PodRules",
     "Price",

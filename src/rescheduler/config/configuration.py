@@ -21,6 +21,7 @@ from rescheduler.config.kinds import (
 from rescheduler.config.leading import LeaderElection
 from rescheduler.config.migration import Groups, Migration
 from rescheduler.config.name_lists import Choices, Namespaces
+from rescheduler.config.node_autoscaler import NodeAutoscaler
 from rescheduler.config.pods import PodRules
 from rescheduler.config.settings import setting, subsection
 from rescheduler.config.stability import InFlight, Stability
@@ -147,6 +148,7 @@ class Configuration:
     cost_optimization: CostOptimizationSettings = subsection(
         "costOptimization", default=CostOptimizationSettings()
     )
+    node_autoscaler: NodeAutoscaler = subsection("nodeAutoscaler", default=NodeAutoscaler())
     groups: Groups = subsection("groups", default=Groups())
     migration: Migration = subsection("migration", default=Migration())
     usage: UsageSettings = subsection("usage", default=UsageSettings())

@@ -18,7 +18,15 @@ MOVE: Final = "Move"
 class NodeMaintenanceSettings:
     cordoned_nodes: bool = setting("cordonedNodes", Flag(), default=False)
     """Whether cordoned nodes are emptied too, not only those that are labelled for maintenance.
-    Default false: nodes are cordoned for many reasons.
+    Default false: nodes are cordoned for many reasons. A node that an autoscaler has cordoned to
+    remove it is none of them: see `removedNodes`.
+    """
+
+    removed_nodes: bool = setting("removedNodes", Flag(), default=False)
+    """Whether nodes that cluster-autoscaler or karpenter has begun to remove, as their taints say,
+    are emptied with our help: pods that it has not evicted yet are moved, with their copy Ready
+    before they go. Default false: it has room for them in mind, and two who empty a node at once
+    take from each other's budgets.
     """
 
     excluded_namespaces: str = setting("excludedNamespaces", Choice((STAY, MOVE)), default=STAY)

@@ -56,6 +56,9 @@ SAFE_TO_EVICT = "cluster-autoscaler.kubernetes.io/safe-to-evict"
 SAFE_TO_EVICT_VOLUMES = "cluster-autoscaler.kubernetes.io/safe-to-evict-local-volumes"
 SCALE_DOWN_DISABLED = "cluster-autoscaler.kubernetes.io/scale-down-disabled"
 DO_NOT_DISRUPT = "karpenter.sh/do-not-disrupt"
+NODE_POOL = "karpenter.sh/nodepool"
+PREFER_NO_EVICTION = "descheduler.alpha.kubernetes.io/prefer-no-eviction"
+EVICT = "descheduler.alpha.kubernetes.io/evict"
 NODE_COST = "rescheduler.io/node-cost"
 REVISION = "deployment.kubernetes.io/revision"
 GROUPS = (
@@ -81,6 +84,8 @@ READ_ON_PODS = frozenset(
         SAFE_TO_EVICT,
         SAFE_TO_EVICT_VOLUMES,
         DO_NOT_DISRUPT,
+        PREFER_NO_EVICTION,
+        EVICT,
         WAY,
     }
 )

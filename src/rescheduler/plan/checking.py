@@ -17,6 +17,7 @@ from rescheduler.model.moves import Move, Way
 from rescheduler.model.snapshot import Snapshot
 from rescheduler.plan.adopting import as_adopted
 from rescheduler.plan.fitting import Memory, Placement, is_in_maintenance
+from rescheduler.plan.fitting.nodes import who_removes
 from rescheduler.plan.movable import Movable
 
 _MAINTENANCE: Final = "NodeMaintenance"
@@ -54,7 +55,8 @@ def _reasons(
     if way is Way.SURGE and (why := movable.why_interrupted(row)):
         yield f"it would have to be interrupted by now: {why}"
     source = snapshot.nodes[snapshot.node_numbers[move.source]]
-    if move.strategy == _MAINTENANCE and not (is_in_maintenance(source) or source.unschedulable):
+    is_leaving = is_in_maintenance(source) or source.unschedulable or who_removes(source)
+    if move.strategy == _MAINTENANCE and not is_leaving:
         yield f"{move.source} is not to be emptied any more"
     for end, node in (("source", move.source), ("target", move.target)):
         labels = snapshot.nodes[snapshot.node_numbers[node]].labels

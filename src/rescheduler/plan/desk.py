@@ -25,6 +25,7 @@ from rescheduler.plan.groups import Groups
 from rescheduler.plan.loads import Loads, Mask
 from rescheduler.plan.movable import Movable
 from rescheduler.plan.records import is_asked, is_ending
+from rescheduler.plan.spare import spare_nodes
 from rescheduler.plan.vacated import Vacated
 
 NO_LIMIT: Final = 2**31
@@ -115,6 +116,11 @@ class Desk:
         """Nodes to which we may move something at all, whatever the rules of the scheduler say."""
         found = self.in_scope & ~self.closed
         return found if self.is_asked else found & ~self.movable.history.resting_nodes
+
+    @cached_property
+    def spare(self) -> Mask:
+        """Nodes that an autoscaler would remove soon, as the snapshot has them."""
+        return spare_nodes(self.snapshot, self.placement, self.configuration.node_autoscaler)
 
     def way(self, row: int) -> Way:
         return self.movable.way(row)

@@ -14,6 +14,7 @@ from rescheduler.model.snapshot import Snapshot
 from rescheduler.plan.desk import Desk
 from rescheduler.plan.history import UNSETTLED
 from rescheduler.plan.loads import RESOURCES
+from rescheduler.plan.spare import LEFT_ALONE
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -111,4 +112,6 @@ def _verdicts(desk: Desk, row: int) -> Iterable[Verdict]:
             reasons = (*reasons, "it is not in scope.nodeSelector")
         elif desk.movable.history.resting_nodes[number]:
             reasons = (*reasons, f"it {UNSETTLED}")
+        elif desk.spare[number]:
+            reasons = (*reasons, f"it {LEFT_ALONE}")
         yield Verdict(node=node.name, reasons=reasons)

@@ -11,6 +11,7 @@ from rescheduler.model.columns import NONE
 from rescheduler.plan.desk import Desk
 from rescheduler.plan.history import UNSETTLED
 from rescheduler.plan.loads import Mask
+from rescheduler.plan.spare import LEFT_ALONE
 
 _MANY: Final = 50
 _SOME: Final = 20
@@ -20,19 +21,24 @@ Part = tuple[str, int, str]
 """Why, of how many nodes, and how sure that is: empty, `about ` or `at least `."""
 
 
-def why_nowhere(desk: Desk, row: int) -> str:
-    """Of a pod that has no target now. Every node counts for the first rule that excludes it."""
+def why_nowhere(desk: Desk, row: int, *, balancing: bool = False) -> str:
+    """Of a pod that has no target now. Every node counts for the first rule that excludes it.
+
+    Balancing: of those that are left to an autoscaler, none was asked.
+    """
     others = np.ones(len(desk.nodes), np.bool_)
     if desk.placement.place[row] != NONE:
         others[desk.placement.place[row]] = False
     if not others.any():
         return "there is no other node"
-    most_first = sorted(_parts(desk, row, others), key=lambda part: -part[1])
+    most_first = sorted(
+        _parts(desk, row, others, ~desk.spare | (not balancing)), key=lambda part: -part[1]
+    )
     told = [f"{why} ({sure}{_nodes(count)})" for why, count, sure in most_first if count]
     return "no node takes it: " + "; ".join(told)
 
 
-def _parts(desk: Desk, row: int, others: Mask) -> Iterator[Part]:
+def _parts(desk: Desk, row: int, others: Mask, asked: Mask) -> Iterator[Part]:
     """From what is true of a node whatever the pod to what depends on who else is there."""
     placement = desk.placement
     left = others.copy()
@@ -40,6 +46,7 @@ def _parts(desk: Desk, row: int, others: Mask) -> Iterator[Part]:
         (desk.in_scope, "the node is not in scope.nodeSelector"),
         (~desk.closed, "the node is being emptied"),
         (desk.usable, f"the node {UNSETTLED}"),
+        (asked, f"the node {LEFT_ALONE}"),
     ):
         yield words, int((left & ~mask).sum()), ""
         left &= mask

@@ -25,6 +25,9 @@ UNKNOWN: Final = 1e6
 OVERLOADED: Final = UNKNOWN / 10
 """Added to the load of a node: it is taken when no other is left, but before unknown ones."""
 
+SPARE: Final = OVERLOADED / 10
+"""The same, for one that an autoscaler would remove soon: before any is overloaded."""
+
 Prefer = Callable[[int], Figures]
 """Row -> by node: the lower, the better; infinite: not there."""
 Reason = str | Callable[[int, int], str]
@@ -123,7 +126,9 @@ def _could_ever(desk: Desk, row: int, members: tuple[int, ...]) -> bool:
 
 
 def gently(desk: Desk) -> Prefer:
-    """Nodes that stay below the thresholds, then the lowest load, then nodes of unknown load."""
+    """Nodes that stay below the thresholds and are not spare, then the lowest load, then nodes of
+    unknown load.
+    """
     thresholds = np.array(
         [
             desk.configuration.cpu_threshold_percent,
@@ -134,7 +139,8 @@ def gently(desk: Desk) -> Prefer:
     def prefer(row: int) -> Figures:
         after = desk.loads.percent + desk.loads.percent_of(row)
         too_high = (after > thresholds).any(axis=1)  # never where it is unknown
-        preference: Figures = load_after(desk, row) + np.where(too_high, OVERLOADED, 0)
+        penalties = np.where(too_high, OVERLOADED, 0) + np.where(desk.spare, SPARE, 0)
+        preference: Figures = load_after(desk, row) + penalties
         return preference
 
     return prefer

@@ -43,7 +43,11 @@ ARGS: Document = {
         "cooldown": {"pod": "1m", "workload": "0s", "node": "24h"},
     },
     "inFlight": {"perNode": 3, "perNamespace": 4, "perWorkload": 5},
-    "nodeMaintenance": {"cordonedNodes": True, "excludedNamespaces": "Move"},
+    "nodeMaintenance": {
+        "cordonedNodes": True,
+        "removedNodes": True,
+        "excludedNamespaces": "Move",
+    },
     "resourceOptimization": {"cpuTarget": 70, "memoryTarget": 50.5},
     "costOptimization": {
         "prices": [
@@ -52,6 +56,7 @@ ARGS: Document = {
         ],
         "moveCost": 0.5,
     },
+    "nodeAutoscaler": {"nodeSelector": "pool=spot", "scaleDownUtilization": 65.5},
     "groups": {"allowRestart": True},
     "migration": {
         "way": "Steer",

@@ -108,7 +108,7 @@ COMPLETE = config.Configuration(
     ),
     in_flight=config.InFlight(per_node=3, per_namespace=4, per_workload=5),
     node_maintenance=config.NodeMaintenanceSettings(
-        cordoned_nodes=True, excluded_namespaces=config.MOVE
+        cordoned_nodes=True, removed_nodes=True, excluded_namespaces=config.MOVE
     ),
     resource_optimization=config.ResourceOptimizationSettings(
         cpu_target_percent=70.0, memory_target_percent=50.5
@@ -119,6 +119,9 @@ COMPLETE = config.Configuration(
             config.Price(node_selector=selectors.EVERYTHING, price=1.0),
         ),
         move_cost_percent=0.5,
+    ),
+    node_autoscaler=config.NodeAutoscaler(
+        node_selector=selectors.parse("pool=spot"), scale_down_utilization_percent=65.5
     ),
     groups=config.Groups(allow_restart=True),
     migration=config.Migration(

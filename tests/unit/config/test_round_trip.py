@@ -147,7 +147,13 @@ others = st.builds(
     node_maintenance=st.builds(
         config.NodeMaintenanceSettings,
         cordoned_nodes=st.booleans(),
+        removed_nodes=st.booleans(),
         excluded_namespaces=st.sampled_from([config.STAY, config.MOVE]),
+    ),
+    node_autoscaler=st.builds(
+        config.NodeAutoscaler,
+        node_selector=st.just(selectors.EVERYTHING) | label_selectors,
+        scale_down_utilization_percent=st.floats(0, 100),
     ),
     cost_optimization=st.builds(
         config.CostOptimizationSettings,

@@ -18,7 +18,11 @@ Key = tuple[str, ...]
 MAINTENANCE = "scheduler.alpha.kubernetes.io/maintenance"
 OPT_OUT = "scheduler.alpha.kubernetes.io/rescheduling"
 ROLES = ("node-role.kubernetes.io/control-plane", "node-role.kubernetes.io/master")
-REMOVERS = ("ToBeDeletedByClusterAutoscaler", "karpenter.sh/disrupted")
+REMOVERS = (
+    "ToBeDeletedByClusterAutoscaler",
+    "DeletionCandidateOfClusterAutoscaler",
+    "karpenter.sh/disrupted",
+)
 CRITICAL = 2_000_000_000
 
 

@@ -105,6 +105,20 @@ def test_a_node_that_is_not_to_be_emptied_any_more() -> None:
     assert told(cordoned, **ended) == ""
     labelled = {**NODES[0]["metadata"], "labels": {names.MAINTENANCE: "true"}}
     assert told(snapshot(pod(), nodes=changed(0, metadata=labelled)), **ended) == ""
+    removed = {"taints": [{"key": "karpenter.sh/disrupted", "effect": "NoSchedule"}]}
+    assert told(snapshot(pod(), nodes=changed(0, spec=removed)), **ended) == ""
+
+
+def test_a_target_that_an_autoscaler_is_about_to_remove() -> None:
+    candidate = {"key": "DeletionCandidateOfClusterAutoscaler", "effect": "PreferNoSchedule"}
+    assert told(snapshot(pod(), nodes=changed(1, spec={"taints": [candidate]}))) == (
+        "b does not take it: the node cannot be a target: cluster-autoscaler is about to remove it"
+    )
+
+
+def test_a_source_that_an_autoscaler_removes_meanwhile_is_no_reason_to_stop() -> None:
+    removed = {"taints": [{"key": "karpenter.sh/disrupted", "effect": "NoSchedule"}]}
+    assert told(snapshot(pod(), nodes=changed(0, spec=removed))) == ""
 
 
 def test_all_reasons_are_told() -> None:

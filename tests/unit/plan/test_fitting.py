@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from rescheduler.model import names
 from rescheduler.model.cluster import Node, Pod
 from rescheduler.plan.fitting import Placement
-from rescheduler.plan.fitting.nodes import why_no_target
+from rescheduler.plan.fitting.nodes import who_removes, why_no_target
 from tests.unit.plan.clusters import snapshot
 
 NODE = Node(
@@ -82,6 +82,42 @@ def test_a_node_as_a_target(node: Node, reason: str) -> None:
     found = why_no_target(node)
     assert bool(found) == bool(reason)
     assert all(each.startswith(reason) for each in found)
+
+
+@pytest.mark.parametrize(
+    ("taint", "reason", "remover"),
+    [
+        (
+            {"key": "ToBeDeletedByClusterAutoscaler", "value": "1763", "effect": "NoSchedule"},
+            "cluster-autoscaler is about to remove it",
+            "cluster-autoscaler",
+        ),
+        (
+            {"key": "DeletionCandidateOfClusterAutoscaler", "effect": "PreferNoSchedule"},
+            "cluster-autoscaler is about to remove it",
+            "",
+        ),
+        (
+            {"key": "karpenter.sh/disrupted", "effect": "NoSchedule"},
+            "karpenter is about to remove it",
+            "karpenter",
+        ),
+        (
+            {"key": "karpenter.sh/disruption", "value": "disrupting", "effect": "NoSchedule"},
+            "karpenter is about to remove it",
+            "karpenter",
+        ),
+    ],
+    ids=lambda each: each["key"] if isinstance(each, dict) else "",
+)
+def test_who_removes_nodes_says_so_by_a_taint(
+    taint: dict[str, Any], reason: str, remover: str
+) -> None:
+    node = replace(NODE, taints=(taint,))
+    assert why_no_target(node) == (reason,)
+    assert who_removes(node) == remover
+    # Whoever tolerates it, such as one that tolerates everything, is not moved there either.
+    assert not fits({"tolerations": [{"operator": "Exists"}]}, node)
 
 
 def test_every_rule_that_a_node_breaks_is_told() -> None:

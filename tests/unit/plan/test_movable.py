@@ -100,6 +100,14 @@ def test_that_does_not_keep_it(found: Object) -> None:
     assert why(found) == ()
 
 
+@pytest.mark.parametrize("value", ["true", "", "false"])
+def test_who_prefers_no_eviction_stays_unless_somebody_asks(value: str) -> None:
+    """The descheduler looks for the annotation, whatever its value."""
+    found = _annotated(names.PREFER_NO_EVICTION, value)
+    assert why(found) == (f"its annotation {names.PREFER_NO_EVICTION} keeps it out",)
+    assert why(found, asked=True) == ()
+
+
 def test_every_reason_is_told() -> None:
     found = pod(
         owner=None,

@@ -77,6 +77,8 @@ def test_scratch_of_a_bare_pod_is_local_storage() -> None:
     [
         (names.SAFE_TO_EVICT, "true", ""),
         (names.SAFE_TO_EVICT, "True", "tmp, host"),
+        (names.EVICT, "true", ""),
+        (names.EVICT, "", ""),
         (names.SAFE_TO_EVICT_VOLUMES, "tmp,host", ""),
         (names.SAFE_TO_EVICT_VOLUMES, "host", "tmp"),
         (names.SAFE_TO_EVICT_VOLUMES, "tmp,other", "host"),

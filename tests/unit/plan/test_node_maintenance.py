@@ -278,6 +278,43 @@ def test_our_own_cordon_is_no_reason_to_empty_a_node(by: str) -> None:
     assert decide(at).summary == "no node is in maintenance"
 
 
+REMOVED = {"key": "ToBeDeletedByClusterAutoscaler", "effect": "NoSchedule"}
+
+
+def test_what_an_autoscaler_removes_is_left_to_it() -> None:
+    """Though it cordons the node as well, and cordoned nodes are emptied."""
+    configuration = Configuration(node_maintenance=NodeMaintenanceSettings(cordoned_nodes=True))
+    removed = replace(node("a"), unschedulable=True, taints=(REMOVED,))
+    at = desk([removed, node("b")], [pod("x", "a")], configuration)
+    assert decide(at).summary == "no node is in maintenance"
+    told = "cluster-autoscaler is removing its node, and empties it"
+    assert at.why_it_stays(0) == (told,)
+    assert at.why_it_stays(0, asked=True) == ()
+
+
+def test_what_an_autoscaler_removes_is_emptied_with_our_help_when_that_is_configured() -> None:
+    configuration = Configuration(node_maintenance=NodeMaintenanceSettings(removed_nodes=True))
+    at = desk([replace(node("a"), taints=(REMOVED,)), node("b")], [pod("x", "a")], configuration)
+    decide(at)
+    assert moves(at) == [("x", "a", "b")]
+    assert at.moves[0].reason.startswith("a is about to be removed by cluster-autoscaler; ")
+
+
+def test_a_candidate_of_an_autoscaler_is_not_emptied() -> None:
+    """It may change its mind."""
+    candidate = {"key": "DeletionCandidateOfClusterAutoscaler", "effect": "PreferNoSchedule"}
+    configuration = Configuration(node_maintenance=NodeMaintenanceSettings(removed_nodes=True))
+    at = desk([replace(node("a"), taints=(candidate,)), node("b")], [pod("x", "a")], configuration)
+    assert decide(at).summary == "no node is in maintenance"
+    assert at.why_it_stays(0) == ()
+
+
+def test_a_node_that_is_labelled_is_emptied_whoever_removes_it() -> None:
+    at = desk([replace(A, taints=(REMOVED,)), node("b")], [pod("x", "a")])
+    decide(at)
+    assert moves(at) == [("x", "a", "b")]
+
+
 def test_a_node_out_of_scope_is_told_and_left_alone() -> None:
     scope = Scope(node_selector=selectors.parse("pool=ours"))
     at = desk([A, node("b", pool="ours")], [pod("x", "a")], Configuration(scope=scope))

@@ -5,9 +5,10 @@ from typing import Final
 import numpy as np
 
 from rescheduler.model import names
-from rescheduler.model.columns import NONE, Flag
+from rescheduler.model.columns import NONE
 from rescheduler.plan.desk import Desk
 from rescheduler.plan.loads import RESOURCES, Figures, Mask
+from rescheduler.plan.spare import LEFT_ALONE, MANY_LEFT_ALONE, guests
 
 BY_LOAD: Final = frozenset({"LoadBalancing", "ResourceOptimization"})
 """Whose moves only load has decided."""
@@ -22,30 +23,21 @@ _NAMED: Final = 3
 
 def taking_part(desk: Desk) -> Mask:
     """By node: it is measured, and may give and take pods. Where nodes are to be emptied for their
-    cost, those that are empty are not filled again.
+    cost, those that are empty are not filled again, nor is what an autoscaler would remove soon.
     """
+    found = desk.eligible & ~desk.spare
     if "CostOptimization" not in desk.configuration.enabled_strategies:
-        return desk.eligible
-    return desk.eligible & at_work(desk)
+        return found
+    return found & at_work(desk)
 
 
 def at_work(desk: Desk) -> Mask:
     """By node: it has pods that are not bound to it, as those of DaemonSets and static ones are,
     and that are not on their way out.
     """
-    snapshot = desk.snapshot
-    of_daemons = np.array(
-        [owner is not None and owner.kind == "DaemonSet" for owner in snapshot.owners], np.bool_
-    )
     places = desk.placement.place
-    ending = snapshot.pods.flags[snapshot.rows] & (Flag.TERMINATING | Flag.LEAVING) != 0
-    rows = snapshot.rows[(places[snapshot.rows] != NONE) & ~ending]
-    owners = snapshot.pods.owner[rows]
-    bound = np.zeros(len(rows), np.bool_)
-    bound[owners != NONE] = of_daemons[owners[owners != NONE]]
-    static = [row for row, told in snapshot.pods.annotations.items() if names.MIRROR_POD in told]
-    bound |= np.isin(rows, static)
-    busy: Mask = np.bincount(places[rows[~bound]], minlength=len(desk.nodes)) > 0
+    rows = guests(desk.snapshot, places)
+    busy: Mask = np.bincount(places[rows], minlength=len(desk.nodes)) > 0
     return busy
 
 
@@ -73,6 +65,20 @@ def unknown_words(desk: Desk) -> str:
     )
     more = len(unknown) - _NAMED
     return f"; {named}" + (f"; and that of {more} more nodes" if more > 0 else "")
+
+
+def left_out_words(desk: Desk) -> str:
+    """The same, and of nodes that are left to who would remove them."""
+    return unknown_words(desk) + _spare_words(desk)
+
+
+def _spare_words(desk: Desk) -> str:
+    spare = np.flatnonzero(desk.in_scope & desk.placement.nodes_open & desk.spare).tolist()
+    if not spare:
+        return ""
+    named = ", ".join(desk.nodes[number].name for number in spare[:_NAMED])
+    more = f" and {len(spare) - _NAMED} more" if len(spare) > _NAMED else ""
+    return f"; {named}{more} {LEFT_ALONE if len(spare) == 1 else MANY_LEFT_ALONE}"
 
 
 def thresholds(desk: Desk) -> Figures:

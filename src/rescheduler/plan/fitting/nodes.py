@@ -14,15 +14,20 @@ from rescheduler.plan.fitting.rules import Where
 
 Mask = npt.NDArray[np.bool_]
 
-# Who writes these is about to take the node away, whatever effect the taint has.
+_AUTOSCALERS: Final = {
+    "ToBeDeletedByClusterAutoscaler": "cluster-autoscaler",
+    "karpenter.sh/disrupted": "karpenter",
+    "karpenter.sh/disruption": "karpenter",  # before its 1.0
+}
+"""Taints by which an autoscaler of nodes says that it has begun to remove one: it empties it."""
 _REMOVERS: Final = {
-    "ToBeDeletedByClusterAutoscaler": "the cluster autoscaler",
-    "DeletionCandidateOfClusterAutoscaler": "the cluster autoscaler",
-    "karpenter.sh/disrupted": "Karpenter",
-    "karpenter.sh/disruption": "Karpenter",
+    **_AUTOSCALERS,
+    # Its choice for later, which it may withdraw.
+    "DeletionCandidateOfClusterAutoscaler": "cluster-autoscaler",
     "node.cloudprovider.kubernetes.io/shutdown": "the cloud provider",
     "node.kubernetes.io/out-of-service": "an operator",
 }
+"""Who writes these is about to take the node away, whatever effect the taint has."""
 
 
 def why_no_target(node: Node) -> tuple[str, ...]:
@@ -41,11 +46,20 @@ def _why_no_target(node: Node) -> Iterable[str]:
         yield "it is a control-plane node"
     if is_in_maintenance(node):
         yield "it is in maintenance"
-    removers = (_REMOVERS.get(taint.get("key") or "") for taint in node.taints)
-    for remover in dict.fromkeys(filter(None, removers)):
+    for remover in _named_by_taints(node, _REMOVERS):
         yield f"{remover} is about to remove it"
     if not node.allocatable.get(resources.CPU) or not node.allocatable.get(resources.MEMORY):
         yield "it reports no allocatable cpu or memory"
+
+
+def _named_by_taints(node: Node, names_by_key: Mapping[str, str]) -> Iterable[str]:
+    found = (names_by_key.get(taint.get("key") or "") for taint in node.taints)
+    return dict.fromkeys(filter(None, found))
+
+
+def who_removes(node: Node) -> str:
+    """The autoscaler of nodes that has begun to remove it, and empties it; empty: none has."""
+    return " and ".join(_named_by_taints(node, _AUTOSCALERS))
 
 
 def is_in_maintenance(node: Node) -> bool:
@@ -53,10 +67,12 @@ def is_in_maintenance(node: Node) -> bool:
 
 
 def is_cordoned(node: Node) -> bool:
-    """By somebody else: what we cordoned for a maintenance is uncordoned when the label goes, and
-    who drains a node has said himself what is to leave it.
+    """By somebody else who leaves it at that: what we cordoned for a maintenance is uncordoned when
+    the label goes, who drains a node has said himself what is to leave it, and an autoscaler that
+    removes one evicts its pods.
     """
-    return node.unschedulable and not node.annotations.get(names.CORDONED)
+    is_ours = bool(node.annotations.get(names.CORDONED))
+    return node.unschedulable and not is_ours and not who_removes(node)
 
 
 class NodeFacts:

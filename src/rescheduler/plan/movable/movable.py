@@ -6,6 +6,7 @@ by class, by labels of its own, and by owner.
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Final, Protocol
 
 from rescheduler.config import Configuration, durations
@@ -16,6 +17,7 @@ from rescheduler.model.moves import Passing, Way
 from rescheduler.model.objects import Object
 from rescheduler.model.snapshot import Snapshot
 from rescheduler.plan import budgets, quotas, records
+from rescheduler.plan.fitting.nodes import who_removes
 from rescheduler.plan.gaps import why_unknown
 from rescheduler.plan.history import History
 from rescheduler.plan.movable import claims, owners, specs, ways, withholding
@@ -140,6 +142,7 @@ class Movable:
             reasons += () if begun else self.records.why_it_waits(row)
             reasons += self.records.why_its_workload_waits(row)
         if not asked and not begun:
+            reasons += self._of_its_node(row)
             reasons += self._too_young(row)
             reasons += self.history.why_it_rests(row, interrupts=bool(verdict.interrupts))
         reasons += self._placement.why_stuck(row)
@@ -161,7 +164,7 @@ class Movable:
             reasons.append("its node is not there")
         if row in pods.annotations:
             holds = self._annotations(row, pods.annotations[row])
-            reasons += (hold.why(asked=asked) for hold in holds)
+            reasons += filter(None, (hold.why(asked=asked) for hold in holds))
         if row in pods.claims:
             namespace = self._snapshot.class_of(row).namespace
             reasons += claims.why_held(self._snapshot, namespace, self._claims(row))
@@ -174,6 +177,9 @@ class Movable:
             yield always(f"its annotation {names.SAFE_TO_EVICT} keeps it out", TAKE_OFF)
         if self._is_undisturbed(row, annotations.get(names.DO_NOT_DISRUPT, "")):
             yield always(f"its annotation {names.DO_NOT_DISRUPT} keeps it out", TAKE_OFF)
+        if names.PREFER_NO_EVICTION in annotations:
+            # A wish, as the descheduler has it by default: a node that is to be emptied is.
+            yield Hold(f"its annotation {names.PREFER_NO_EVICTION} keeps it out", "")
 
     def _is_undisturbed(self, row: int, told: str) -> bool:
         """For ever, or for some time since it began, as karpenter reads it."""
@@ -188,6 +194,17 @@ class Movable:
 
     def _claims(self, row: int) -> tuple[str, ...]:
         return self._snapshot.lasting_claims_of(row)
+
+    def _of_its_node(self, row: int) -> list[str]:
+        node = int(self._snapshot.node_of_pod[row])
+        remover = "" if node == NONE else self._removers.get(node, "")
+        return [Passing(f"{remover} is removing its node, and empties it")] if remover else []
+
+    @cached_property
+    def _removers(self) -> Mapping[int, str]:
+        """By node: the autoscaler that has begun to remove it."""
+        found = ((number, who_removes(node)) for number, node in enumerate(self._snapshot.nodes))
+        return {number: remover for number, remover in found if remover}
 
     def _too_young(self, row: int) -> list[str]:
         youngest = self._configuration.pods.min_pod_age_seconds
@@ -364,7 +381,7 @@ class Movable:
 
 def _volumes_let_go(annotations: Mapping[str, str]) -> str:
     """Local volumes that may be left behind, whatever is configured: a list, or all of them."""
-    if annotations.get(names.SAFE_TO_EVICT) == "true":
+    if annotations.get(names.SAFE_TO_EVICT) == "true" or names.EVICT in annotations:
         return _ALL
     return annotations.get(names.SAFE_TO_EVICT_VOLUMES, "")
 

@@ -21,8 +21,8 @@ from rescheduler.plan.balancing.offers import Worth
 from rescheduler.plan.balancing.searching import Choice, search
 from rescheduler.plan.balancing.taking_part import (
     ceiling,
+    left_out_words,
     taking_part,
-    unknown_words,
     why_too_few_are_known,
 )
 from rescheduler.plan.desk import Desk
@@ -51,7 +51,7 @@ def decide(desk: Desk) -> Report:
     figures = {f"{name}Before": round(gap, 3) for name, gap in _by_resource(before)}
     figures["threshold"] = threshold
     if before.max() <= threshold:
-        summary = f"{words}, not above the threshold of {threshold:g}{unknown_words(desk)}"
+        summary = f"{words}, not above the threshold of {threshold:g}{left_out_words(desk)}"
         return Report(strategy=NAME, acted=False, summary=summary, figures=figures)
     start = desk.mark()
     _Balancing(desk, part).go()
@@ -67,7 +67,7 @@ def decide(desk: Desk) -> Report:
     return Report(
         strategy=NAME,
         acted=moved > 0,
-        summary=f"{summary}{unknown_words(desk)}",
+        summary=f"{summary}{left_out_words(desk)}",
         figures=figures,
     )
 
@@ -240,11 +240,13 @@ def _outcome(desk: Desk, after: Figures, moved: int) -> str:
 
 def _too_few_nodes(desk: Desk, part: Mask) -> str:
     known = int((desk.in_scope & desk.placement.nodes_open).sum())
-    if known >= _TWO and part.sum() < desk.eligible.sum():
-        return f"{int(part.sum())} nodes have pods that could move: 2 are needed"
+    if known >= _TWO and part.sum() < (desk.eligible & ~desk.spare).sum():
+        return (
+            f"{int(part.sum())} nodes have pods that could move: 2 are needed{left_out_words(desk)}"
+        )
     return (
         f"{int(part.sum())} of {int(desk.in_scope.sum())} nodes in scope can take pods and have "
-        f"known {desk.loads.word}: 2 are needed{unknown_words(desk)}"
+        f"known {desk.loads.word}: 2 are needed{left_out_words(desk)}"
     )
 
 

@@ -9,7 +9,7 @@ from rescheduler.model.columns import Flag
 from rescheduler.model.moves import Emptying, Refusal, Report
 from rescheduler.plan import emptying
 from rescheduler.plan.desk import Desk
-from rescheduler.plan.fitting.nodes import is_cordoned, is_in_maintenance
+from rescheduler.plan.fitting.nodes import is_cordoned, is_in_maintenance, who_removes
 from rescheduler.plan.relocating import after_the_move, relocate
 from rescheduler.plan.strategies.strategy import Strategy
 
@@ -55,7 +55,10 @@ def _nodes_to_empty(desk: Desk) -> dict[int, str]:
 def _why_emptied(desk: Desk, node: Node) -> str:
     if is_in_maintenance(node):
         return "is in maintenance"
-    if is_cordoned(node) and desk.configuration.node_maintenance.cordoned_nodes:
+    settings = desk.configuration.node_maintenance
+    if settings.removed_nodes and (remover := who_removes(node)):
+        return f"is about to be removed by {remover}"
+    if settings.cordoned_nodes and is_cordoned(node):
         return "is cordoned"
     return ""
 

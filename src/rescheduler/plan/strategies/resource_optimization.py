@@ -15,6 +15,7 @@ from rescheduler.model.moves import Report
 from rescheduler.plan.balancing import pace
 from rescheduler.plan.balancing.taking_part import (
     ceiling,
+    left_out_words,
     may_take,
     taking_part,
     thresholds,
@@ -58,7 +59,7 @@ def decide(desk: Desk) -> Report:
     if not desk.left and still:
         more = pace.moves_for(desk, pace.above(desk, still, targets(desk)))
         figures["passesLeft"] = pace.passes_for(desk, more)
-    summary = f"{_summary(desk, hot, still, moved, more)}{unknown_words(desk)}"
+    summary = f"{_summary(desk, hot, still, moved, more)}{left_out_words(desk)}"
     return Report(strategy=NAME, acted=moved > 0, summary=summary, figures=figures)
 
 
@@ -191,7 +192,7 @@ class _Relief:
             desk.refuse(row, [f"no node can take it and stay {self._low_enough()}"])
         else:
             self._held.nowhere.append(row)
-            desk.refuse(row, [why_nowhere(desk, row)])
+            desk.refuse(row, [why_nowhere(desk, row, balancing=True)])
 
     def _preference(self, row: int) -> Figures:
         """The load of every node with it; infinite where that is too much."""

@@ -1,0 +1,70 @@
+"""Beside an autoscaler of nodes: what it is about to remove is not filled, and is emptied by it."""
+
+from collections import Counter
+from collections.abc import Awaitable, Callable
+
+import pytest
+
+from tests.scenarios.judging import assert_nobody_noticed
+from tests.scenarios.looping import controller, default_controller
+from tests.scenarios.stage import set_stage
+from tests.scenarios.world import World
+
+Taint = dict[str, str]
+CANDIDATE: Taint = {"key": "DeletionCandidateOfClusterAutoscaler", "effect": "PreferNoSchedule"}
+REMOVED: Taint = {"key": "ToBeDeletedByClusterAutoscaler", "effect": "NoSchedule"}
+DISRUPTED: Taint = {"key": "karpenter.sh/disrupted", "effect": "NoSchedule"}
+MAINTENANCE = {"enabledStrategies": ["NodeMaintenance"], "reschedulingInterval": "1s"}
+
+
+async def taint(world: World, node: str, *taints: Taint) -> None:
+    """These, beside the one that keeps other tests away."""
+    found = await world.api.get("Node", None, node)
+    ours = [each for each in found["spec"]["taints"] if each.get("value") == world.name]
+    await world.api.patch("Node", None, node, {"spec": {"taints": [*ours, *taints]}})
+
+
+def web_is(world: World, by_node: dict[str, int]) -> Callable[[], Awaitable[bool]]:
+    """And nothing is on its way any more."""
+
+    async def is_so() -> bool:
+        phases = {(each.get("status") or {}).get("phase") for each in await world.records()}
+        return phases == {"Completed"} and Counter(await world.nodes_of("web")) == by_node
+
+    return is_so
+
+
+async def test_the_emptiest_node_is_not_filled_while_it_may_be_removed(world: World) -> None:
+    full, candidate = await set_stage(world, 4)
+    [other] = await world.add_nodes(1)
+    await taint(world, candidate, CANDIDATE)
+    settings = {"enabledStrategies": ["LoadBalancing"], "reschedulingInterval": "1s"}
+    async with world.auditor() as auditor:
+        async with default_controller(world, **settings) as running:
+            await world.wait("the other is filled", web_is(world, {full: 1, other: 3}))
+            await running.says("cycle", where=lambda line: not line["planned"])
+            assert {each["spec"]["target"] for each in await world.records()} == {other}
+            await taint(world, candidate)
+            await world.wait("it is filled", web_is(world, {candidate: 1, other: 3}))
+        audit = await world.audit(auditor)
+    assert_nobody_noticed(audit)
+
+
+@pytest.mark.parametrize("by", [REMOVED, DISRUPTED], ids=lambda each: each["key"])
+async def test_what_is_being_removed_is_emptied_by_who_removes_it_unless_we_are_to_help(
+    world: World, by: Taint
+) -> None:
+    full, empty = await set_stage(world, 2)
+    await taint(world, full, by)
+    await world.cordon(full)
+    async with world.auditor() as auditor:
+        cordoned = {"nodeMaintenance": {"cordonedNodes": True}}
+        async with controller(world, **MAINTENANCE, **cordoned) as running:
+            last = await running.says("cycle", times=3)
+        assert "no node is in maintenance" in last["summary"]
+        assert await world.records() == []
+        helping = {"nodeMaintenance": {"removedNodes": True}}
+        async with controller(world, **MAINTENANCE, **helping):
+            await world.wait("the web is elsewhere", web_is(world, {empty: 2}))
+        audit = await world.audit(auditor)
+    assert_nobody_noticed(audit)

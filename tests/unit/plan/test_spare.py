@@ -1,0 +1,162 @@
+"""Nodes that an autoscaler would remove soon: which they are, and that nobody fills them."""
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from rescheduler.config import Configuration, NodeAutoscaler
+from rescheduler.model import names, selectors
+from rescheduler.model.cluster import Node, Owner, Pod
+from rescheduler.model.moves import Plan
+from rescheduler.plan import plan
+from rescheduler.plan.desk import Desk
+from rescheduler.plan.explaining import explain, row_of
+from tests.unit.plan.clusters import snapshot
+from tests.unit.plan.loaded import measured, moves, node, pod, refusals
+
+KARPENTER = {names.NODE_POOL: "general"}
+LEFT_ALONE = "is left to the autoscaler of nodes, being used little (nodeAutoscaler)"
+EVERY_NODE = NodeAutoscaler(node_selector=selectors.EVERYTHING)
+
+
+def of_karpenter(name: str, **more: Any) -> Node:  # noqa: ANN401
+    return node(name, labels=KARPENTER, **more)
+
+
+def on(name: str, times: int, cpu: int = 100) -> list[Pod]:
+    return [pod(f"{name}-{number}", name, cpu) for number in range(times)]
+
+
+def spare(nodes: list[Node], pods: list[Pod], **settings: Any) -> list[str]:  # noqa: ANN401
+    desk = Desk(snapshot(nodes, pods), Configuration(**settings))
+    return [each.name for each, is_spare in zip(nodes, desk.spare, strict=True) if is_spare]
+
+
+A, B, C = (of_karpenter(name) for name in "abc")
+LOADED = [*on("a", 8), *on("b", 6), *on("c", 3)]
+
+
+# ---------------------------------------------------------------------- which they are
+
+
+def test_those_of_karpenter_that_are_used_little() -> None:
+    assert spare([A, B, C], LOADED) == ["c"]
+    assert spare([A, B, node("c")], LOADED) == []
+
+
+def test_those_that_are_declared() -> None:
+    unlabelled = [node(name) for name in "abc"]
+    assert spare(unlabelled, LOADED, node_autoscaler=EVERY_NODE) == ["c"]
+    most = replace(EVERY_NODE, scale_down_utilization_percent=60.0)
+    assert spare(unlabelled, LOADED, node_autoscaler=most) == ["b", "c"]
+    none = replace(EVERY_NODE, scale_down_utilization_percent=0.0)
+    assert spare([*unlabelled, node("d")], LOADED, node_autoscaler=none) == []
+
+
+def test_the_resource_counts_that_more_is_asked_of() -> None:
+    heavy = pod("heavy", "c", 0, 600)
+    assert spare([A, B, C], [*LOADED, heavy]) == []
+
+
+def test_none_whose_pods_have_no_room_elsewhere() -> None:
+    assert spare([A, B, C], [*on("a", 9), *on("b", 9), *on("c", 2)]) == ["c"]
+    assert spare([A, B, C], [*on("a", 9), *on("b", 9), *on("c", 3)]) == []
+    closed = replace(B, unschedulable=True)
+    assert spare([A, closed, C], [*on("a", 9), *on("c", 2)]) == []
+
+
+def test_pods_that_are_larger_than_what_is_free_anywhere_keep_their_node() -> None:
+    """Though the sum of what is free would do."""
+    assert spare([A, B, C], [*on("a", 8), *on("b", 8), pod("large", "c", 300)]) == []
+
+
+def test_what_ends_with_the_node_needs_no_room() -> None:
+    daemon = pod("d", "c", 300, owner=Owner(kind="DaemonSet", name="agent", uid="agent"))
+    assert spare([A, B, C], [*on("a", 9), *on("b", 9), daemon]) == ["c"]
+    assert spare([A, B, C], [*on("a", 10), *on("b", 10)]) == ["c"]
+
+
+@pytest.mark.parametrize("key", [names.SCALE_DOWN_DISABLED, names.DO_NOT_DISRUPT])
+def test_none_that_says_that_it_stays(key: str) -> None:
+    assert spare([A, B, replace(C, annotations={key: "true"})], LOADED) == []
+    assert spare([A, B, replace(C, annotations={key: "false"})], LOADED) == ["c"]
+
+
+@pytest.mark.parametrize(
+    ("key", "value"), [(names.DO_NOT_DISRUPT, "true"), (names.SAFE_TO_EVICT, "false")]
+)
+def test_none_with_a_pod_that_says_so(key: str, value: str) -> None:
+    held = pod("held", "c", 10, annotations={key: value})
+    assert spare([A, B, C], [*LOADED, held]) == []
+    assert spare([A, B, C], [*LOADED, replace(held, node="")]) == ["c"]
+
+
+# ---------------------------------------------------------------------- that nobody fills them
+
+
+def planned(nodes: list[Node], pods: list[Pod], strategy: str, **more: Any) -> Plan:  # noqa: ANN401
+    return plan(snapshot(nodes, pods), Configuration(enabled_strategies=(strategy,), **more))
+
+
+def test_load_is_not_balanced_onto_them() -> None:
+    unlabelled = [node(name) for name in "abc"]
+    assert {each[2] for each in moves(planned(unlabelled, LOADED, "LoadBalancing"))} == {"c"}
+    decided = planned([A, B, C], LOADED, "LoadBalancing")
+    assert moves(decided) == []
+    assert decided.summary == (
+        "LoadBalancing: cpu requests: a 80.0 %, b 60.0 %, imbalance 20.0 points, not above the "
+        f"threshold of 20; c {LEFT_ALONE}"
+    )
+
+
+def test_where_all_could_go_it_rests_and_says_why() -> None:
+    decided = planned([A, B], [*on("a", 4), *on("b", 1)], "LoadBalancing")
+    assert moves(decided) == []
+    assert decided.summary == (
+        "LoadBalancing: 0 of 2 nodes in scope can take pods and have known requests: 2 are "
+        f"needed; a, b {LEFT_ALONE.replace('is', 'are', 1)}"
+    )
+
+
+def test_nobody_is_relieved_onto_them() -> None:
+    pods = [*on("a", 6), *on("b", 7), *on("c", 1)]
+    used = {f"a-{number}": 150.0 for number in range(6)}
+    by_usage = {"a": 900.0, "b": 740.0, "c": 100.0}
+    configuration = Configuration(enabled_strategies=("ResourceOptimization",))
+    hot = measured(snapshot([node(name) for name in "abc"], pods), by_usage, used)
+    assert {each[2] for each in moves(plan(hot, configuration))} == {"c"}
+    decided = plan(measured(snapshot([A, B, C], pods), by_usage, used), configuration)
+    assert moves(decided) == []
+    assert f"c {LEFT_ALONE}" in decided.summary
+
+
+def test_who_is_not_moved_is_told_that_they_would_take_it() -> None:
+    pods = [*on("a", 6), *on("c", 1)]
+    used = {f"a-{number}": 150.0 for number in range(6)}
+    hot = measured(snapshot([A, C], pods), {"a": 900.0, "c": 100.0}, used)
+    decided = plan(hot, Configuration(enabled_strategies=("ResourceOptimization",)))
+    assert refusals(decided)["a-0"] == (f"no node takes it: the node {LEFT_ALONE} (1 node)",)
+
+
+def test_a_node_that_is_emptied_fills_others_first() -> None:
+    leaves = replace(A, labels={**KARPENTER, names.MAINTENANCE: "true"})
+    pods = [*on("a", 2), *on("b", 6), *on("c", 1)]
+    assert {each[2] for each in moves(planned([leaves, B, C], pods, "NodeMaintenance"))} == {"b"}
+    # Who may go nowhere else goes there.
+    fast = replace(C, labels={**KARPENTER, "disk": "fast"})
+    picky = pod("picky", "a", 100, spec={"nodeSelector": {"disk": "fast"}})
+    decided = planned([leaves, B, fast], [picky, *pods], "NodeMaintenance")
+    assert [each for each in moves(decided) if each[2] == "c"] == [("picky", "a", "c")]
+
+
+def test_it_is_explained() -> None:
+    configuration = Configuration()
+    cluster = snapshot([A, B, C], LOADED)
+    row = row_of(cluster, "shop/a-0")
+    assert row is not None
+    told = explain(cluster, configuration, row, plan(cluster, configuration))
+    assert {each.node: each.reasons for each in told.verdicts} == {
+        "b": (),
+        "c": (f"it {LEFT_ALONE}",),
+    }
