@@ -161,6 +161,10 @@ def pods(priority_class: str, runtime_class: str) -> Iterator[Full]:
         status=_pod_status(),
         metadata=metadata,
     )
-    gated = {**spec, "schedulingGates": [{"name": "example.com/wait"}]}
+    gated = {
+        **spec,
+        "schedulingGates": [{"name": "example.com/wait"}],
+        "readinessGates": [{"conditionType": "example.com/served"}],
+    }
     nominated = {"nominatedNodeName": "n2"}
     yield Full(resource=wire.PODS, name="gated", content={"spec": gated}, status=nominated)

@@ -71,6 +71,15 @@ async def _bare_replica_set(world: World, full: str, _: str) -> None:
     await world.deploy(alone, on=full)
 
 
+async def _blue_green(world: World, full: str, _: str) -> None:
+    """The copy lacks a label that its Service goes by, as with Argo Rollouts."""
+    active = service("web")
+    active["spec"]["selector"]["hash"] = "6f9c"
+    await world.create(active, budget("web", maxUnavailable=0))
+    alone = workload("ReplicaSet", "web", labels={"hash": "6f9c"}, replicas=1)
+    await world.deploy(alone, on=full)
+
+
 async def _standalone(world: World, full: str, _: str) -> None:
     await world.create(service("web"))
     await world.place(lambda: pod("web"), on=full)
@@ -96,6 +105,7 @@ WAYS = {
     "surge": Way(set_stage=_deployment, writes=(9, 12)),
     "surge-of-one": Way(set_stage=_single, writes=(9, 12)),
     "surge-of-a-bare-replica-set": Way(set_stage=_bare_replica_set, writes=(9, 12)),
+    "surge-of-an-endpoint-to-be": Way(set_stage=_blue_green, writes=(9, 12)),
     "surge-taken-back": Way(
         set_stage=_deployment, afflicted={"never_ready": "true"}, ends="Failed", writes=(9, 10)
     ),

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from testbed.api import Object
-from testbed.builders import deployment, job, pod, pod_spec, service, workload
+from testbed.builders import budget, deployment, job, pod, pod_spec, service, workload
 from testbed.scenarios import Scene
 from tests.scenarios.judging import HISTORY, assert_exactly_one_moved
 from tests.scenarios.stage import set_stage
@@ -34,9 +34,9 @@ async def test_moves_a_pod_of_a_replica_set_that_no_deployment_has(world: Scene)
     assert labels[-1] == {"app": "web", "track": "stable"}
 
 
-async def test_refuses_where_the_only_label_is_what_a_service_selects_by(world: Scene) -> None:
+async def test_refuses_where_the_only_label_is_what_a_budget_selects_by(world: Scene) -> None:
     full, _ = await world.add_nodes(2)
-    await world.create(service("web"))
+    await world.create(budget("web", maxUnavailable=1))
     await world.deploy(workload("ReplicaSet", "web", replicas=4), on=full)
     before = _uids(await world.pods("web"))
     async with world.auditor() as auditor:

@@ -174,23 +174,6 @@ async def test_refuses_a_pod_that_two_budgets_select(world: Scene) -> None:
     await _assert_all_stay(world, "more than one PodDisruptionBudget: web, web-too")
 
 
-async def test_refuses_where_a_service_selects_by_every_label(world: Scene) -> None:
-    """Then no label is free: its ReplicaSet has `app` and the hash, and both are selected by."""
-    await set_stage(world, 4)
-    pods = await world.pods("web")
-    service = {
-        "apiVersion": "v1",
-        "kind": "Service",
-        "metadata": {"name": "by-hash"},
-        "spec": {
-            "selector": {"pod-template-hash": pods[0]["metadata"]["labels"]["pod-template-hash"]},
-            "ports": [{"port": 80}],
-        },
-    }
-    await world.create(service)
-    await _assert_all_stay(world, "Service by-hash selects by pod-template-hash")
-
-
 async def test_time_to_be_available_is_not_time_to_become_ready(world: Scene) -> None:
     """The Deployment asks for longer than the configuration gives a copy to become Ready."""
     _, empty = await set_stage(world, 2, minReadySeconds=7)

@@ -125,6 +125,10 @@ SHAPES = [
     pytest.param({"replicas": 3}, 1, id="three-replicas-fast-controllers"),
     pytest.param({"replicas": 3, "bare": True, "own_cost": "7"}, 0, id="bare-slow-controllers"),
     pytest.param({"replicas": 1, "bare": True}, 1, id="bare-fast-controllers"),
+    pytest.param({"replicas": 1, "by_hash": True}, 0, id="by-hash-slow-controllers"),
+    pytest.param(
+        {"replicas": 3, "by_hash": True, "bare": True}, 1, id="bare-by-hash-fast-controllers"
+    ),
     pytest.param({"replicas": 3, "asked": True}, 1, id="asked-fast-controllers"),
     pytest.param(
         {"replicas": 3, "asked": True, "stuck": 1}, 0, id="asked-beside-stuck-slow-controllers"

@@ -226,6 +226,57 @@ def test_only_others_are_led_astray_by_what_a_copy_lacks() -> None:
     assert choose(cluster.intent, view) is Method.SURGE
 
 
+def _gate(cluster: ToyCluster) -> None:
+    gates = [{"conditionType": "example.com/lb"}]
+    cluster.replica_sets["rs-1"]["spec"]["template"]["spec"]["readinessGates"] = gates
+
+
+def test_services_may_miss_the_label_until_the_adoption() -> None:
+    cluster = ToyCluster(by_hash=True)
+    assert choose(cluster.intent, cluster.view()) is Method.SURGE
+
+
+def test_unless_a_readiness_gate_may_wait_for_the_copy_to_be_an_endpoint() -> None:
+    cluster = ToyCluster(by_hash=True)
+    _gate(cluster)
+    assert choosing.NO_GATE_WOULD_OPEN in why_not(cluster.intent, cluster.view())
+    cluster.by_hash = False
+    assert choose(cluster.intent, cluster.view()) is Method.SURGE
+    # What hinders without gates, too, is named.
+    cluster.by_hash = True
+    view = replace(cluster.view(), network_policies=(_policy(cluster),))
+    assert choosing.NO_LABEL_TO_LACK in why_not(cluster.intent, view)
+
+
+@pytest.mark.parametrize("kind", ["budgets", "network_policies"])
+def test_who_counts_or_guards_pods_must_not_miss_the_label(kind: str) -> None:
+    cluster = ToyCluster(by_hash=True)
+    selector = cluster.replica_sets["rs-1"]["spec"]["selector"]
+    holder = {"metadata": {"name": "x"}, "spec": {"selector": selector, "podSelector": selector}}
+    changed: dict[str, Any] = {kind: (holder,)}
+    assert choosing.NO_LABEL_TO_LACK in why_not(cluster.intent, replace(cluster.view(), **changed))
+
+
+def test_best_is_a_label_that_nobody_misses() -> None:
+    cluster = ToyCluster(by_hash=True)
+    view, original = cluster.view(), cluster.original
+    replica_set = cluster.replica_sets["rs-1"]
+    assert original
+    assert choosing.withheld_label(view, original, replica_set) == "pod-template-hash"
+    hashed = {"metadata": {"name": "web"}, "spec": {"selector": {"pod-template-hash": "hash-1"}}}
+    view = replace(view, services=(hashed,))
+    assert choosing.withheld_label(view, original, replica_set) == "app"
+
+
+def test_a_service_that_would_not_select_the_copy_even_then_forbids() -> None:
+    """Such as one that goes by a label which somebody has set by hand."""
+    cluster = ToyCluster(by_hash=True)
+    cluster.pods[cluster.original_uid]["metadata"]["labels"]["canary"] = "yes"
+    canary = {"metadata": {"name": "canary"}, "spec": {"selector": {"canary": "yes"}}}
+    view = replace(cluster.view(), services=(canary,))
+    assert choosing.NO_LABEL_TO_LACK in why_not(cluster.intent, view)
+
+
 @pytest.mark.parametrize(
     ("change", "of_view"),
     [

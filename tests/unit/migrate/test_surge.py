@@ -14,7 +14,7 @@ from rescheduler.migrate.deciding.steps import (
     describe,
 )
 from rescheduler.model import names
-from tests.unit.migrate.driving import MOMENTS, Drive, Event
+from tests.unit.migrate.driving import MOMENTS, Drive, Event, is_adoption
 from tests.unit.migrate.surge_scenes import (
     LOOKS,
     each_shape,
@@ -142,6 +142,36 @@ def test_the_copy_must_be_in_every_service_that_holds_the_original() -> None:
     drive = Drive(cluster, [Event(4, lambda c: c.slices.append(other))]).to_the_end()
     waits = {step.reason for step in drive.steps if isinstance(step, Wait)}
     assert "the copy is not yet a ready endpoint of other" in waits
+
+
+def test_we_do_not_evict_before_the_copy_is_an_endpoint_where_that_comes_with_the_adoption() -> (
+    None
+):
+    drive = Drive(ToyCluster(by_hash=True)).to_the_end()
+    [adopted] = [number for number, step in enumerate(drive.steps) if is_adoption(step)]
+    told = [step.reason for step in drive.steps[:adopted] if isinstance(step, Wait)]
+    assert not [each for each in told if "endpoint" in each]
+    after = drive.steps[adopted + 1]
+    assert isinstance(after, Wait)
+    assert after.reason == "the copy is not yet a ready endpoint of web"
+    # By the time that it is one, the ReplicaSet has done its part.
+    assert drive.cluster.evicted == []
+    assert drive.cluster.removed_while_ready == [drive.cluster.original_uid]
+
+
+def test_a_copy_in_a_slice_is_not_ready_merely_because_its_service_publishes_all() -> None:
+    """publishNotReadyAddresses: it says of every endpoint that it is ready."""
+    cluster = ToyCluster(fate_of_copies="never ready")
+
+    def publish(cluster: ToyCluster) -> None:
+        [piece] = cluster.slices
+        uids = [cluster.copy["metadata"]["uid"]] if cluster.copy else []
+        all_of_them = [{"targetRef": {"uid": uid}, "conditions": {"ready": True}} for uid in uids]
+        piece["endpoints"] = [*piece["endpoints"], *all_of_them]
+
+    drive = Drive(cluster, [Event(look, publish) for look in range(60)]).to_the_end()
+    assert drive.outcome.reason == "NotReadyInTime"
+    assert list(problems(drive)) == []
 
 
 def test_a_pod_that_never_ends_is_not_waited_for_for_ever() -> None:

@@ -56,6 +56,8 @@ class ToyCluster:
     """Without a Deployment: a ReplicaSet that someone made by hand."""
     alone: bool = False
     """A single pod that nobody controls."""
+    by_hash: bool = False
+    """Its Service selects by all labels of the ReplicaSet, as those of Argo's blueGreen do."""
     asked: bool = False
     """By a person or a maintenance."""
     stuck: int = 0
@@ -397,7 +399,8 @@ class ToyCluster:
                 "replicas": len(active),
                 "readyReplicas": sum(is_ready(pod) for pod in active),
             }
-        served = [pod for pod in self.pods.values() if pod["metadata"]["labels"]["app"] == "web"]
+        wanted = self._service()["spec"]["selector"].items()
+        served = [pod for pod in self.pods.values() if wanted <= pod["metadata"]["labels"].items()]
         endpoints = [
             {"targetRef": {"uid": pod["metadata"]["uid"]}, "conditions": {"ready": True}}
             for pod in served
@@ -436,7 +439,8 @@ class ToyCluster:
         return {"metadata": {"labels": labels}, "spec": {"containers": [{"name": "app"}]}}
 
     def _service(self) -> Object:
-        return {"metadata": {"name": "web"}, "spec": {"selector": {"app": "web"}}}
+        selector = self._template("1")["metadata"]["labels"] if self.by_hash else {"app": "web"}
+        return {"metadata": {"name": "web"}, "spec": {"selector": selector}}
 
     def add_replica_set(self, revision: str, replicas: int) -> Object:
         template = self._template(revision)

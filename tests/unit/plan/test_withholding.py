@@ -53,13 +53,15 @@ def interrupted(of: Snapshot, name: str = "web-1") -> str:
 
 LABELS = {"app": "web", "tier": "front"}
 POD = pod(metadata={"labels": LABELS})
+GATED = pod(metadata={"labels": LABELS}, readinessGates=[{"conditionType": "example.com/lb"}])
+MAY_WAIT = ", whose endpoint its readiness gates may wait for"
 
 
 @pytest.mark.parametrize(
     ("selector", "services", "budgets", "told"),
     [
         ({"app": "web"}, [], [], ""),
-        ({"app": "web"}, [service(app="web")], [], "Service web selects by app"),
+        ({"app": "web"}, [service(app="web")], [], ""),
         ({"app": "web"}, [service(app="web", namespace="other")], [], ""),
         ({"app": "web"}, [service(app="other")], [], ""),
         ({"app": "web"}, [service(tier="front")], [], ""),
@@ -82,7 +84,13 @@ POD = pod(metadata={"labels": LABELS})
             LABELS,
             [service(app="web")],
             [budget({"matchLabels": {"tier": "front"}})],
-            "Service web selects by app, PodDisruptionBudget guard selects by tier",
+            "",
+        ),
+        (
+            LABELS,
+            [service(app="web")],
+            [budget({"matchLabels": LABELS})],
+            "PodDisruptionBudget guard selects by app, PodDisruptionBudget guard selects by tier",
         ),
     ],
 )
@@ -100,6 +108,18 @@ def test_a_copy_has_to_lack_a_label_that_nobody_else_goes_by(
     assert why(cluster, asked=True) == ()
 
 
+def test_with_readiness_gates_services_must_not_go_by_it_either() -> None:
+    """Who opens them may do so for endpoints only, and the copy would be none until it is Ready."""
+    guard = budget({"matchLabels": {"tier": "front"}})
+    more: dict[str, Any] = {"services": [service(app="web")], "poddisruptionbudgets": [guard]}
+    by_app = f"{NONE_TO_LACK}Service web selects by app{MAY_WAIT}"
+    assert interrupted(snapshot(GATED, replicasets=[selecting({"app": "web"})], **more)) == by_app
+    both = snapshot(GATED, replicasets=[selecting(LABELS)], **more)
+    assert interrupted(both) == f"{by_app}, PodDisruptionBudget guard selects by tier"
+    more["poddisruptionbudgets"] = []
+    assert interrupted(snapshot(GATED, replicasets=[selecting(LABELS)], **more)) == ""
+
+
 def test_a_set_that_asks_for_no_single_label() -> None:
     expression = {"key": "app", "operator": "Exists"}
     cluster = snapshot(POD, replicasets=[selecting({}, expression)])
@@ -113,16 +133,30 @@ def test_what_a_controller_has_put_there_can_be_lacked(label: str) -> None:
     assert interrupted(snapshot(hashed, replicasets=sets, services=[service(app="web")])) == ""
 
 
-def test_unless_services_select_by_it_as_those_of_argo_rollouts_do() -> None:
+def test_also_where_services_select_by_it_as_those_of_argo_rollouts_do() -> None:
     label = "rollouts-pod-template-hash"
     hashed = pod(metadata={"labels": {"app": "web", label: "1"}})
     sets = [selecting({"app": "web", label: "1"})]
     active = service(**{"app": "web", label: "1"})
-    cluster = snapshot(hashed, replicasets=sets, services=[active])
-    told = f"Service web selects by app, Service web selects by {label}"
+    assert interrupted(snapshot(hashed, replicasets=sets, services=[active])) == ""
+    gated = pod(
+        metadata={"labels": {"app": "web", label: "1"}},
+        readinessGates=[{"conditionType": "example.com/lb"}],
+    )
+    told = f"Service web selects by app{MAY_WAIT}, Service web selects by {label}{MAY_WAIT}"
+    cluster = snapshot(gated, replicasets=sets, services=[active])
     assert interrupted(cluster) == f"{NONE_TO_LACK}{told}"
     preview = service(**{"app": "web", label: "2"})
-    assert interrupted(snapshot(hashed, replicasets=sets, services=[preview])) == ""
+    assert interrupted(snapshot(gated, replicasets=sets, services=[preview])) == ""
+
+
+def test_but_not_where_a_budget_does() -> None:
+    hashed = pod(metadata={"labels": {"app": "web", HASH: "1"}})
+    sets = [selecting({"app": "web", HASH: "1"})]
+    guard = budget({"matchLabels": {"app": "web", HASH: "1"}})
+    told = f"PodDisruptionBudget guard selects by app, PodDisruptionBudget guard selects by {HASH}"
+    cluster = snapshot(hashed, replicasets=sets, poddisruptionbudgets=[guard])
+    assert interrupted(cluster) == f"{NONE_TO_LACK}{told}"
 
 
 WHOSE = (

@@ -24,8 +24,12 @@ from rescheduler.model.objects import (
 from rescheduler.model.selectors import Selector
 
 NO_LABEL_TO_LACK: Final = (
-    "a Service, budget, NetworkPolicy or rule of another workload would not select the copy as it "
-    "does the pod"
+    "a budget, NetworkPolicy or rule of another workload would not select the copy as it does the "
+    "pod"
+)
+NO_GATE_WOULD_OPEN: Final = (
+    "a Service selects by what the copy would lack until it is Ready, and its readiness gates may "
+    "wait for it to be an endpoint"
 )
 _SHARED_VOLUMES: Final = frozenset(
     {
@@ -193,7 +197,9 @@ def why_no_surge(intent: Intent, view: View, original: Object, replica_set: Obje
         return exclusive
     withheld = withheld_label(view, original, replica_set)
     if withheld is None:
-        return NO_LABEL_TO_LACK
+        is_gated = copies.has_gates(replica_set)
+        could = is_gated and _label_to_lack(view, original, replica_set, is_gated=False)
+        return NO_GATE_WOULD_OPEN if could else NO_LABEL_TO_LACK
     if sibling := replicas.why_a_sibling_goes_first(intent, view, replica_set):
         return sibling
     template = (replica_set["spec"]["template"].get("metadata") or {}).get("labels") or {}
@@ -224,24 +230,41 @@ def _why_volumes_are_exclusive(view: View, original: Object) -> str:
 
 
 def withheld_label(view: View, original: Object, replica_set: Object) -> str | None:
-    """Best one that no pod goes by in choosing its company. Else one that only its siblings do:
-    where they are is asked with all labels when the move is planned and when it begins, while
-    others, who may come at any time, could be led astray by what the copy lacks.
+    """Best one that nobody misses. Else one that only Services go by: a copy that is Ready becomes
+    an endpoint as it is adopted, and so before its original is seen to end. Not where it could have
+    to be an endpoint to become Ready.
     """
+    is_gated = copies.has_gates(replica_set)
+    return _label_to_lack(view, original, replica_set, is_gated=is_gated)
+
+
+def _label_to_lack(
+    view: View, original: Object, replica_set: Object, *, is_gated: bool
+) -> str | None:
     known, uid = labels(original), replica_set["metadata"]["uid"]
-    best = copies.withheld_label(replica_set, known, selecting_by(view, view.neighbours))
-    if best is not None:
-        return best
+    # Where siblings are is asked with all labels when the move is planned and when it begins, while
+    # others, who may come at any time, could be led astray by what the copy lacks.
     others = [pod for pod in view.neighbours if all(each["uid"] != uid for each in owners(pod))]
-    return copies.withheld_label(replica_set, known, selecting_by(view, others))
+    for pods in (view.neighbours, others):
+        best = copies.withheld_label(replica_set, known, selecting_by(view, pods))
+        if best is not None:
+            return best
+    if is_gated:
+        return None
+    services = selecting.of_services(view.services)
+    return copies.withheld_label(replica_set, known, _counting_by(view, others), later=services)
 
 
 def selecting_by(view: View, pods: Iterable[Object]) -> list[Selector]:
     """Whoever finds pods by their labels has to find the copy just as it finds the pod; so have
     these pods, in the company they keep.
     """
+    return [*selecting.of_services(view.services), *_counting_by(view, pods)]
+
+
+def _counting_by(view: View, pods: Iterable[Object]) -> list[Selector]:
+    """Those who must not miss it even for as long as it does not serve."""
     return [
-        *selecting.of_services(view.services),
         *selecting.of_budgets(view.budgets),
         *selecting.of_network_policies(view.network_policies),
         *selecting.of_pods(pods),

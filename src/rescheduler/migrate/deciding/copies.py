@@ -14,13 +14,19 @@ _POD_TEMPLATE_HASH = "pod-template-hash"
 
 
 def withheld_label(
-    replica_set: Object, original: Mapping[str, str], selectors: Iterable[Selector]
+    replica_set: Object,
+    original: Mapping[str, str],
+    selectors: Iterable[Selector],
+    later: Iterable[Selector] = (),
 ) -> str | None:
     """A label that the ReplicaSet selects by and no one else misses: without it the copy serves and
-    counts like the original, and yet the ReplicaSet does not see it.
+    counts like the original, and yet the ReplicaSet does not see it. `later`: it is enough for
+    these to select it once it has all labels.
     """
     wanted = replica_set["spec"]["selector"].get("matchLabels") or {}
     template = (replica_set["spec"]["template"].get("metadata") or {}).get("labels") or {}
+    if any(each.matches(template) != each.matches(original) for each in later):
+        return None
     all_selectors = tuple(selectors)
     # The Deployment's own hash first: it means nothing to anyone else.
     for key in sorted(wanted, key=lambda each: (each != _POD_TEMPLATE_HASH, each)):
@@ -28,6 +34,13 @@ def withheld_label(
         if all(each.matches(copy) == each.matches(original) for each in all_selectors):
             return str(key)
     return None
+
+
+def has_gates(replica_set: Object) -> bool:
+    """Whether its pods are Ready only once somebody says so, as the controller of a load balancer
+    does when they are endpoints of its Service.
+    """
+    return bool(replica_set["spec"]["template"]["spec"].get("readinessGates"))
 
 
 def missing_labels(replica_set: Object, pod: Object) -> dict[str, str]:

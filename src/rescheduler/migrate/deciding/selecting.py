@@ -48,6 +48,15 @@ def matching(holders: Iterable[Object], labels: Mapping[str, str]) -> list[str]:
     return [each["metadata"]["name"] for each in holders if of(each).matches(labels)]
 
 
+def services_for(services: Iterable[Object], labels: Mapping[str, str]) -> set[str]:
+    """Names of the Services that select these labels."""
+    return {
+        each["metadata"]["name"]
+        for each in services
+        if any(selector.matches(labels) for selector in of_services([each]))
+    }
+
+
 def services_with(slices: Iterable[Object], pod_uid: str, *, ready: bool = False) -> set[str]:
     """Services whose EndpointSlices hold the pod (and say that it is ready)."""
     found = set()

@@ -1,6 +1,6 @@
 """Whether a copy serves as its original does, or never will. Pure."""
 
-from rescheduler.migrate.deciding import patience, selecting, verdicts
+from rescheduler.migrate.deciding import copies, patience, selecting, verdicts
 from rescheduler.migrate.deciding.facts import Intent, Progress, View
 from rescheduler.migrate.deciding.outcomes import Reason
 from rescheduler.migrate.deciding.stages import Stage
@@ -129,11 +129,29 @@ def _why_not_serving(
     wanted = patience.settling(intent, view)
     if progress.copy_ready_seconds < wanted:
         return f"the copy is Ready, but not yet for {wanted:g} s"
+    return why_no_endpoint(view, original, copy)
+
+
+def why_no_endpoint(view: View, original: Object, copy: Object) -> str:
+    """Where the original is one. Whether the copy is Ready is asked elsewhere: a Service that
+    publishes addresses before they are says of all of them that they are.
+    """
     holding = selecting.services_with(view.slices, original["metadata"]["uid"])
     serving = selecting.services_with(view.slices, copy["metadata"]["uid"], ready=True)
-    if missing := holding - serving:
+    if missing := holding - serving - _from_the_adoption_on(view, copy):
         return f"the copy is not yet a ready endpoint of {verdicts.listed(missing)}"
     return ""
+
+
+def _from_the_adoption_on(view: View, copy: Object) -> set[str]:
+    """Services that go by the label which the copy lacks, until it is let be adopted."""
+    if view.replica_set is None:
+        return set()
+    lacked = copies.missing_labels(view.replica_set, copy)
+    if not lacked:
+        return set()
+    later = selecting.services_for(view.services, {**labels(copy), **lacked})
+    return later - selecting.services_for(view.services, labels(copy))
 
 
 def ask_budget(intent: Intent, original: Object, progress: Progress, stage: Stage) -> Step:

@@ -244,7 +244,7 @@ def _finish(
             return Wait("the original is terminating", stage=Stage.WAIT_GONE)
         return complete(copy, replace(moved, message=f"{moved.message}; the original lingers"))
     if replicas.is_one(original, view):
-        if removing := _remove(intent, view, original, replica_set, is_late=is_late):
+        if removing := _remove(intent, view, original, copy, replica_set, is_late=is_late):
             return removing
         # A sibling turned unready in the very moment of the adoption, and was removed for it.
         message = f"its ReplicaSet kept it and removed another pod for {intent.copy}"
@@ -258,7 +258,13 @@ def _finish(
 
 
 def _remove(
-    intent: Intent, view: View, original: Object, replica_set: Object, *, is_late: bool
+    intent: Intent,
+    view: View,
+    original: Object,
+    copy: Object,
+    replica_set: Object,
+    *,
+    is_late: bool,
 ) -> Step | None:
     """Until the original goes; None: it stays, its ReplicaSet has no pod too many."""
     wanted = replicas.wanted(replica_set)
@@ -276,6 +282,8 @@ def _remove(
         waiting = "its ReplicaSet removes it or a sibling that is moved, too"
     elif serving.why_several_budgets(view, original):
         waiting = "nobody but its ReplicaSet can remove it: several budgets select it"
+    elif lacking := serving.why_no_endpoint(view, original, copy):
+        waiting = lacking
     else:
         return Evict("evicts the original", original, patience.grace(original, intent.settings))
     return verdicts.not_finished() if is_late else Wait(waiting, stage=Stage.HAND_OVER)

@@ -1,5 +1,8 @@
 """Whether a copy of a pod can lack a label, so that its ReplicaSet does not see it and nobody else
 misses it. As migrating chooses that label, but for what planning does not follow.
+
+Services may miss it until it is adopted, being Ready by then; unless it has readiness gates, which
+somebody may open for endpoints only.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -22,6 +25,10 @@ SOURCE: Final = "services"
 _COMPANY: Final = tuple(f'"{key}":'.encode() for key in company.FIELDS)
 """Most specifications have none of them, and need not be decoded to see that."""
 
+_GATES: Final = b'"readinessGates":'
+_MAY_WAIT: Final = ", whose endpoint its readiness gates may wait for"
+_SERVICE: Final = "Service"
+
 
 @dataclass(frozen=True, slots=True)
 class _Selecting:
@@ -29,6 +36,10 @@ class _Selecting:
     selector: Selector
     owner: int | None
     """Whose pods ask for that company, as a row of `Snapshot.owners`."""
+
+    @property
+    def is_service(self) -> bool:
+        return self.who.startswith(_SERVICE)
 
 
 class Withholding:
@@ -55,12 +66,14 @@ class Withholding:
         ):
             return ""
         labels = {**pod_class.labels, **snapshot.own_labels_of(row)}
+        is_gated = _GATES in snapshot.template_of(row).spec_json
         missed = []
         for label in sorted(asked):
-            who = self._who_misses(label, labels, pod_class.namespace, number)
-            if not who:
+            who = self._who_misses(label, labels, pod_class.namespace, number, is_gated=is_gated)
+            if who is None:
                 return ""
-            missed.append(f"{who} selects by {label}")
+            more = _MAY_WAIT if who.is_service else ""
+            missed.append(f"{who.who} selects by {label}{more}")
         told = ", ".join(missed) or "its ReplicaSet asks for no single label"
         return f"there is no label that a copy could lack: {told}"
 
@@ -76,7 +89,15 @@ class Withholding:
             if any(label in str(spec(raw).get("selector")) for label in TEMPLATE_HASHES)
         )
 
-    def _who_misses(self, label: str, labels: Mapping[str, str], namespace: str, owner: int) -> str:
+    def _who_misses(
+        self,
+        label: str,
+        labels: Mapping[str, str],
+        namespace: str,
+        owner: int,
+        *,
+        is_gated: bool,
+    ) -> _Selecting | None:
         """Not siblings. What they ask of each other is asked of a move with all labels, when it is
         planned and when it begins; who comes from elsewhere could be led astray by what a copy
         lacks.
@@ -86,12 +107,13 @@ class Withholding:
         without = {key: value for key, value in labels.items() if key != label}
         return next(
             (
-                each.who
+                each
                 for each in self._by_namespace[namespace].by(label, labels.get(label, ""))
                 if each.owner != owner
+                and (is_gated or not each.is_service)
                 and each.selector.matches(labels) != each.selector.matches(without)
             ),
-            "",
+            None,
         )
 
     def _who_selects(self, namespace: str) -> Iterator[_Selecting]:
@@ -102,12 +124,12 @@ class Withholding:
                 continue  # as the server has it, it selects nothing
 
     def _holders(self, namespace: str) -> Iterator[tuple[str, Object | None, None]]:
-        for kind, source in (("Service", SOURCE), ("PodDisruptionBudget", budgets.SOURCE)):
+        for kind, source in ((_SERVICE, SOURCE), ("PodDisruptionBudget", budgets.SOURCE)):
             for (where, name), raw in sorted(self._snapshot.objects.get(source, {}).items()):
                 if where != namespace:
                     continue
                 asked = spec(raw).get("selector")
-                if kind == "Service":
+                if kind == _SERVICE:
                     # One without a selector has its endpoints written by somebody else.
                     asked = {"matchLabels": asked} if asked else None
                 yield f"{kind} {name}", asked, None

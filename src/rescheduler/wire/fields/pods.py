@@ -122,6 +122,8 @@ VolumeSource
 Volume
     1  name  text
     2  volumeSource  =VolumeSource
+ReadinessGate
+    1  conditionType  text
 SchedulingGate
     1  name  text
 SchedulingGroup
@@ -144,6 +146,7 @@ PodSpec
     22 tolerations  Toleration[]
     24 priorityClassName  text
     25 priority  number?
+    28 readinessGates  ReadinessGate[]
     29 runtimeClassName  text?
     31 preemptionPolicy  text?
     32 overhead  <quantity>
