@@ -5,6 +5,7 @@ What they showed is remembered for a while, as is that no right copy can be made
 
 import asyncio
 from collections import OrderedDict
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -78,31 +79,29 @@ class Rehearsals:
     # ------------------------------------------------------------------ asking
 
     async def _rehearse(self, step: Rehearse, namespace: str) -> Rehearsed:
-        owner = step.as_owner["metadata"]["ownerReferences"][0]["name"]
-        answer = await self._answer(step, namespace)
-        rehearsed = await self._with_copy(step, namespace, answer)
-        self._remember(rehearsed, f"{namespace}/{owner}")
+        answers = await self._answers(step, namespace)
+        rehearsed = Rehearsed(template=step.template)
+        # Where a pod of the owner itself is refused, the refusal of a copy would mean nothing.
+        if answers:
+            rehearsed = await self._with_copy(step, namespace, self._agreed(step, answers))
+        self._remember(rehearsed, _workload(step))
         return rehearsed
 
-    async def _answer(self, step: Rehearse, namespace: str) -> Object | None:
-        """A pod as its owner would get it; None: the API server does not tell, or not twice the
-        same.
-        """
+    async def _answers(self, step: Rehearse, namespace: str) -> list[Object]:
+        """A pod as its owner would get it, two times over; none: the API server does not tell."""
         try:
-            answers = [await self._dry_run(namespace, dict(step.as_owner)) for _ in range(2)]
+            return [await self._dry_run(namespace, dict(step.as_owner)) for _ in range(2)]
         except (errors.Forbidden, errors.Invalid) as problem:
             if rehearsing.is_of_quota(str(problem)):
                 raise
-            self._say("cannot ask what admission makes of a pod", namespace, step, str(problem))
-            return None
+            _say("cannot ask what admission makes of a pod", step, problem=str(problem))
+            return []
+
+    def _agreed(self, step: Rehearse, answers: Sequence[Object]) -> Object | None:
         agreed = rehearsing.agreed(step.as_owner, *answers)
         if agreed is None:
-            self._say("admission makes another pod each time", namespace, step, "")
+            _say("admission makes another pod each time", step)
         return dict(agreed) if agreed else None
-
-    def _say(self, what: str, namespace: str, step: Rehearse, problem: str) -> None:
-        owner = step.as_owner["metadata"]["ownerReferences"][0]["name"]
-        structlog.get_logger().info(what, workload=f"{namespace}/{owner}", problem=problem)
 
     async def _with_copy(self, step: Rehearse, namespace: str, answer: Object | None) -> Rehearsed:
         """What admission makes of the copy: nothing, if it was right. What it gives every pod once
@@ -139,6 +138,15 @@ class Rehearsals:
 
 _BAD_REQUEST: Final = 400
 """So the API server answers when a webhook has effects of its own, and is not asked in dry runs."""
+
+
+def _workload(step: Rehearse) -> str:
+    metadata = step.as_owner["metadata"]
+    return f"{metadata['namespace']}/{metadata['ownerReferences'][0]['name']}"
+
+
+def _say(what: str, step: Rehearse, **detail: str) -> None:
+    structlog.get_logger().info(what, workload=_workload(step), **detail)
 
 
 def _is_for_good(problem: errors.KubeError) -> bool:
