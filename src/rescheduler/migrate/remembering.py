@@ -35,6 +35,7 @@ class Memory:
     rehearsed: Rehearsed | None = None
     resized: frozenset[str] = frozenset()
     steered: bool | None = None
+    steering_refused: bool = False
     steering_since: float | None = None
     ending_since: float | None = None
     replacement_since: float | None = None
@@ -90,6 +91,7 @@ class Memory:
             rehearsed=self.rehearsed,
             resized=self.resized,
             steered=self.steered,
+            steering_refused=self.steering_refused,
             steering_seconds=_since(self.steering_since, now),
             evicted=is_steered and (bool(standing.siblings) or standing.stage in _AFTER_EVICTION),
             siblings=frozenset(standing.siblings),

@@ -317,11 +317,13 @@ class Worker:
                 PODS, intent.namespace, dict(body), dry_run=True
             )
             memory.steered = steering.is_steered(answer, intent)
+            memory.steering_refused = False
         except (errors.Forbidden, errors.Invalid, errors.AlreadyExists) as problem:
             self._log.info("cannot ask whether the API server steers", problem=str(problem))
             # A quota has no room for one more as long as the original is there, so it can never be
             # seen; where the successor lands will show it.
-            memory.steered = "exceeded quota" in str(problem)
+            memory.steered = rehearsing.is_of_quota(str(problem))
+            memory.steering_refused = rehearsing.is_of_admission(str(problem))
         if not memory.steered:
             await self._clock.sleep(ASK_AGAIN_SECONDS)
 

@@ -162,6 +162,8 @@ class Progress:
     # Of steered evictions.
     steered: bool | None = None
     """Whether a dry run has shown that the API server steers; None: not asked yet."""
+    steering_refused: bool = False
+    """The API server refuses a pod that is steered."""
     steering_seconds: float = 0.0
     """Since it was asked to."""
     evicted: bool = False

@@ -139,6 +139,10 @@ def _steer(intent: Intent, owner: Owner, view: View, progress: Progress) -> Step
             "the API server does not steer: is the admission policy rescheduler-steering installed?"
         )
         return verdicts.give_up(Reason.NOT_STEERED, message)
+    if progress.steering_refused:
+        # A policy of the user's would refuse the successor, too, for as long as it is steered.
+        note = {"fallback": Reason.NOT_STEERED.value}
+        return LabelRecord({names.STEERING: None}, note=note)
     return None
 
 
