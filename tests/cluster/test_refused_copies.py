@@ -1,4 +1,4 @@
-"""Namespaces whose policies refuse what a copy is: told once in the policy's words, then another way.
+"""Namespaces whose policies refuse what a copy is: told once, in their words; then another way.
 
 As Kyverno and Gatekeeper do, by the API server's own ValidatingAdmissionPolicies.
 """
@@ -105,7 +105,7 @@ async def test_refused_once_and_told_in_the_words_of_the_policy(world: World, po
 
 @each_policy
 async def test_goes_another_way_where_it_may(world: World, policy: str) -> None:
-    full, empty = await stage(world, policy)
+    _, empty = await stage(world, policy)
     moved, *_ = await world.pods("web")
     await ask(world, moved, empty, mayInterrupt=True)
     async with world.auditor() as auditor:

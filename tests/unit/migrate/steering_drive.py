@@ -21,6 +21,7 @@ from rescheduler.migrate.deciding.steps import (
     LabelRecord,
     PatchPod,
     Probe,
+    Rehearse,
     Step,
     Wait,
     Write,
@@ -178,7 +179,7 @@ class Drive:
                     memory.steering_since = self.cluster.time
                 self._tick(0 if memory.steered else 1)
                 return not memory.steered
-            case End():
+            case End() | Rehearse():
                 raise AssertionError
         self._write(step, memory, fault)
         return False

@@ -122,10 +122,6 @@ def refusal(words: str) -> Outcome:
     return Outcome(moved=False, reason=Reason.COPY_REFUSED, message=message)
 
 
-def difference(words: str) -> Outcome:
-    return Outcome(moved=False, reason=Reason.COPY_DIFFERS, message=words)
-
-
 def agreed(as_owner: Object, one: Object, other: Object) -> Object | None:
     """The pod that both answers show; None: it is another one each time."""
     answers = [likeness.without_steering(each, as_owner) for each in (one, other)]
