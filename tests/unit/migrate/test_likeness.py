@@ -102,7 +102,7 @@ def test_one_that_lacks_a_container_is_not_whoever_knows_of_it() -> None:
 
 def test_init_containers_count_too() -> None:
     full = pod(initContainers=[container("setup")])
-    assert why(pod(), full) == "the copy lacks the init container setup"
+    assert why(pod(), full) == "the copy lacks the container setup"
 
 
 def test_one_that_nobody_else_has_is_too_many() -> None:
@@ -152,6 +152,20 @@ def test_volumes_and_variables_that_every_sibling_has() -> None:
     assert why(lacking, agent) == "the copy lacks the variable app/AGENT"
     # Not all of them have it, so a new one need not.
     assert why(pod(), agent, siblings=(pod(),)) == ""
+
+
+def test_what_a_newer_webhook_gives_is_right_though_its_siblings_have_other_things() -> None:
+    """As after the upgrade of a mesh: its pods are as they were until somebody restarts them."""
+
+    def meshed(kind: str, variable: str, volume: str) -> Object:
+        proxy = container("mesh", env=[{"name": variable, "value": "1"}])
+        containers = [container(), proxy] if kind == "containers" else [container()]
+        more = {} if kind == "containers" else {"initContainers": [proxy]}
+        return pod(*containers, volumes=[{"name": volume}], **more)
+
+    before, now = meshed("containers", "OLD", "old"), meshed("initContainers", "NEW", "new")
+    assert why(now, before, answer=now) == ""
+    assert why(now, before) == "the copy lacks the volume old"
 
 
 def test_tokens_have_names_of_their_own() -> None:

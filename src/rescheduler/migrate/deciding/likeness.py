@@ -4,7 +4,7 @@ Names that a server makes up are not compared, nor what users may change of a po
 """
 
 import copy
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Final
 
 from rescheduler.model import company, resources
@@ -106,13 +106,12 @@ def why_unlike(
     that one may not do so in dry runs, or not for us. `siblings` count where there is no answer.
     """
     models = [original, *(() if answer else siblings)]
-    for kind in KINDS:
-        if why := _why_other_containers(kind, made, answer, models):
-            return why
+    if why := _why_other_containers(made, answer, models):
+        return why
     for each in _aspects(made):
         if why := _why_other(each, made, template, answer, models):
             return why
-    return _why_less(made, models)
+    return _why_less(made, template, answer, models)
 
 
 def has_same_shape(one: Object, other: Object) -> bool:
@@ -122,24 +121,22 @@ def has_same_shape(one: Object, other: Object) -> bool:
 
 def _shape(pod: Object) -> list[Any]:
     return [
-        [_names(pod, kind) for kind in KINDS],
+        [[each["name"] for each in spec(pod).get(kind) or ()] for kind in KINDS],
         [(each, _said(pod, each)) for each in _aspects(pod)],
         sorted(_volumes(pod)),
-        sorted(_variables(pod)),
+        [(each, sorted(_variables_of(each)(pod))) for each in _names(pod)],
     ]
 
 
-def _why_other_containers(
-    kind: str, made: Object, answer: Object | None, models: Sequence[Object]
-) -> str:
-    own = _names(made, kind)
-    words = "container" if kind == "containers" else "init container"
-    wanted = {*_names(models[0], kind), *(_names(answer, kind) if answer else ())}
-    if lacking := sorted(wanted - {*own}):
-        return f"the copy lacks the {words} {', '.join(lacking)}"
-    known = wanted.union(*(_names(each, kind) for each in models))
-    if extra := sorted({*own} - known):
-        return f"the copy has the {words} {', '.join(extra)}, which no sibling has"
+def _why_other_containers(made: Object, answer: Object | None, models: Sequence[Object]) -> str:
+    """Whether they run first, beside it or all the time: a newer webhook may do it another way."""
+    own = {*_names(made)}
+    wanted = {*_names(models[0]), *(_names(answer) if answer else ())}
+    if lacking := sorted(wanted - own):
+        return f"the copy lacks the container {', '.join(lacking)}"
+    known = wanted.union(*map(_names, models))
+    if extra := sorted(own - known):
+        return f"the copy has the container {', '.join(extra)}, which no sibling has"
     return ""
 
 
@@ -149,7 +146,7 @@ Aspect = tuple[str, str]
 
 def _aspects(pod: Object) -> list[Aspect]:
     fields = ("resources", "securityContext")
-    holders = ["", *(each["name"] for kind in KINDS for each in spec(pod).get(kind) or ())]
+    holders = ["", *_names(pod)]
     return [(holder, field) for holder in holders for field in fields]
 
 
@@ -205,27 +202,29 @@ def _sized(size: Mapping[str, Mapping[str, int]]) -> str:
     return " and ".join(words) or "no requests"
 
 
-def _why_less(made: Object, models: Sequence[Object]) -> str:
-    """What was put into every one of them by somebody, and not into the copy."""
-    for words, held in (("volume", _volumes), ("variable", _variables)):
-        common = set.intersection(*({*held(each)} for each in models))
-        if lacking := sorted(common - {*held(made)}):
-            return f"the copy lacks the {words} {', '.join(lacking)}"
+def _why_less(
+    made: Object, template: Object, answer: Object | None, models: Sequence[Object]
+) -> str:
+    """What somebody puts into such pods, and has not put into the copy."""
+    for name in ("", *_names(made)):
+        held = _variables_of(name) if name else _volumes
+        if answer and {*held(answer)} != {*held(template)}:
+            wanted = {*held(answer)}
+        else:
+            wanted = set.intersection(*({*held(each)} for each in models))
+        if lacking := sorted(wanted - {*held(made)}):
+            what = f"variable {name}/" if name else "volume "
+            return f"the copy lacks the {what}{lacking[0]}"
     return ""
 
 
-def _names(pod: Object, kind: str) -> list[str]:
-    return [each["name"] for each in spec(pod).get(kind) or ()]
+def _names(pod: Object) -> list[str]:
+    return [each["name"] for kind in KINDS for each in spec(pod).get(kind) or ()]
 
 
 def _volumes(pod: Object) -> list[str]:
     return [_name_of_volume(each["name"]) for each in spec(pod).get("volumes") or ()]
 
 
-def _variables(pod: Object) -> list[str]:
-    return [
-        f"{container['name']}/{each['name']}"
-        for kind in KINDS
-        for container in spec(pod).get(kind) or ()
-        for each in container.get("env") or ()
-    ]
+def _variables_of(name: str) -> Callable[[Object], list[str]]:
+    return lambda pod: [each["name"] for each in _container(pod, name).get("env") or ()]
