@@ -43,6 +43,16 @@ KINDS: Mapping[str, tuple[str, str, bool]] = {
         "mutatingadmissionpolicies",
         False,
     ),
+    "ValidatingAdmissionPolicy": (
+        "admissionregistration.k8s.io/v1",
+        "validatingadmissionpolicies",
+        False,
+    ),
+    "ValidatingAdmissionPolicyBinding": (
+        "admissionregistration.k8s.io/v1",
+        "validatingadmissionpolicybindings",
+        False,
+    ),
     "MutatingAdmissionPolicyBinding": (
         "admissionregistration.k8s.io/v1",
         "mutatingadmissionpolicybindings",

@@ -233,7 +233,7 @@ def checking(observer: Observes, configuration: Configuration) -> Callable[[Inte
             asked=intent.asked,
         )
         in_force = replace(configuration, forced=Forced() if intent.forced else None)
-        return plan.why_not_there(observer.snapshot(), in_force, move, memory)
+        return plan.why_not_there(observer.snapshot(), in_force, move, memory, asks=intent.asks)
 
     return why_not
 

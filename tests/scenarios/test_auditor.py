@@ -63,4 +63,4 @@ async def test_names_every_request_of_the_process_and_of_no_other(world: Scene) 
     assert [write.name for write in created] == audit.pods_made()
     assert {write.namespace for write in audit.writes()} == {world.name}
     asked = [request for request in audit.requests if request.dry_run]
-    assert {request.permission for request in asked} == {"create pods/eviction"}
+    assert {request.permission for request in asked} == {"create pods", "create pods/eviction"}

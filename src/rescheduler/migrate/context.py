@@ -9,6 +9,7 @@ from rescheduler.config import Migration
 from rescheduler.kube import KubeApi
 from rescheduler.migrate.deciding.facts import Intent
 from rescheduler.migrate.namespaces import Namespaces
+from rescheduler.migrate.rehearsals import Rehearsals
 from rescheduler.model.objects import Object
 
 
@@ -17,6 +18,7 @@ class Context:
     kube: KubeApi
     clock: Clock
     namespaces: Namespaces
+    rehearsals: Rehearsals
     settings: Migration
     holder: str
     fence: int

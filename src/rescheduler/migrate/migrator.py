@@ -26,6 +26,7 @@ from rescheduler.migrate.deciding.stages import Phase, Stage
 from rescheduler.migrate.governing import Breaker, Concurrency
 from rescheduler.migrate.namespaces import Namespaces
 from rescheduler.migrate.owning import Owning
+from rescheduler.migrate.rehearsals import Rehearsals
 from rescheduler.migrate.requesting import Requests
 from rescheduler.migrate.store import Key, Store, key_of
 from rescheduler.migrate.tickets import Ticket, Tickets
@@ -106,6 +107,7 @@ class Migrator:
             kube=kube,
             clock=clock,
             namespaces=self._namespaces,
+            rehearsals=Rehearsals(kube, clock),
             settings=self._settings,
             holder=holder,
             fence=fence,

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
 
-from rescheduler.migrate.deciding.facts import Progress, View
+from rescheduler.migrate.deciding.facts import Progress, Rehearsed, View
 from rescheduler.migrate.deciding.outcomes import Outcome
 from rescheduler.migrate.deciding.records import Standing
 from rescheduler.migrate.deciding.stages import Method, Stage
@@ -32,7 +32,10 @@ class Memory:
     budget_allows: bool = False
     budget_refused_since: float | None = None
     may_have_evicted: bool = False
+    rehearsed: Rehearsed | None = None
+    resized: frozenset[str] = frozenset()
     steered: bool | None = None
+    steering_refused: bool = False
     steering_since: float | None = None
     ending_since: float | None = None
     replacement_since: float | None = None
@@ -85,7 +88,10 @@ class Memory:
             budget_refused_seconds=_since(self.budget_refused_since, now),
             giving_up=self.giving_up,
             may_have_evicted=self.may_have_evicted,
+            rehearsed=self.rehearsed,
+            resized=self.resized,
             steered=self.steered,
+            steering_refused=self.steering_refused,
             steering_seconds=_since(self.steering_since, now),
             evicted=is_steered and (bool(standing.siblings) or standing.stage in _AFTER_EVICTION),
             siblings=frozenset(standing.siblings),

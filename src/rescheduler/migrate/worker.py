@@ -13,19 +13,21 @@ import structlog
 
 from rescheduler.kube import errors
 from rescheduler.migrate.context import Context
-from rescheduler.migrate.deciding import records, steering, steps
+from rescheduler.migrate.deciding import records, rehearsing, resizing, steering, steps
 from rescheduler.migrate.deciding.deciding import decide
-from rescheduler.migrate.deciding.facts import Intent, Progress, View
+from rescheduler.migrate.deciding.facts import Intent, Progress, Rehearsed, View
 from rescheduler.migrate.deciding.outcomes import Outcome, Reason
 from rescheduler.migrate.deciding.records import InvalidRecord, Standing
 from rescheduler.migrate.deciding.stages import Method, Phase, Stage
-from rescheduler.migrate.deciding.steps import End, GiveUp, Probe, Step, Wait, describe
+from rescheduler.migrate.deciding.steps import End, GiveUp, Probe, Rehearse, Step, Wait, describe
 from rescheduler.migrate.looking import Lookout
+from rescheduler.migrate.reading import sees_or_waits
 from rescheduler.migrate.recording import Gone, Recorder
 from rescheduler.migrate.remembering import BEGINNING, Memory
 from rescheduler.migrate.troubles import ASK_AGAIN_SECONDS, Troubles
 from rescheduler.migrate.writing import write
-from rescheduler.model.objects import Object
+from rescheduler.model import resources
+from rescheduler.model.objects import Object, spec
 from rescheduler.wire import POD_DISRUPTION_BUDGETS, PODS
 
 _LET_IT_ACT_SECONDS: Final = 0.25
@@ -163,8 +165,18 @@ class Worker:
         if self._recorder.standing.stage not in BEGINNING or self._memory.created:
             return ""
         if now - self._asked_at >= _ASK_PLANNER_SECONDS:
-            self._asked_at, self._not_there = now, self._context.why_not(intent)
+            sized = replace(intent, asks=self._asks())
+            self._asked_at, self._not_there = now, self._context.why_not(sized)
         return self._not_there
+
+    def _asks(self) -> resources.Resources | None:
+        """What admission makes the copy ask for, if that is known; a size that is kept is no more
+        than the planner reckons with.
+        """
+        known = self._memory.rehearsed
+        if known is None or known.answer is None or self._memory.resized:
+            return None
+        return resources.of_pod(spec(known.answer))
 
     def _new_pod(self, intent: Intent, view: View, progress: Progress) -> Object | None:
         if self._recorder.standing.method is Method.STEER:
@@ -172,6 +184,8 @@ class Worker:
         return view.copy
 
     async def _note(self, intent: Intent, step: Step, made: Object | None) -> None:
+        if isinstance(step, Rehearse):
+            return  # nobody notices it, so whoever goes on need not know
         before = self._recorder.standing
         outcome = step.outcome if isinstance(step, GiveUp | End) else self._memory.giving_up
         waiting = step.reason if isinstance(step, Wait) else ""
@@ -212,32 +226,42 @@ class Worker:
         )
 
     async def _act(self, lookout: Lookout, step: Step) -> None:
-        memory = self._memory
         match step:
-            case End() | GiveUp():
+            case End():
                 return
+            case GiveUp(outcome):
+                if outcome.reason is Reason.COPY_DIFFERS:
+                    self._forbid_copies(lookout.intent, outcome)
             case Wait():
-                memory.forget_budget()
+                self._memory.forget_budget()
                 await lookout.wait()
             case Probe(body):
                 await self._probe(lookout.intent, body)
+            case Rehearse():
+                await self._rehearse(lookout.intent, step)
             case _:
-                made = await self._write(lookout.intent, step)
-                if made is not None:
-                    is_budget = isinstance(step, steps.CreateBudget)
-                    lookout.learn(POD_DISRUPTION_BUDGETS if is_budget else PODS, made)
-                if isinstance(step, steps.CreateCopy):
-                    memory.created = True
-                if isinstance(step, steps.PatchPod) and step.is_final:
-                    # The ReplicaSet is about to remove the original, which saves us the eviction.
-                    await self._clock.sleep(_LET_IT_ACT_SECONDS)
-                if isinstance(step, steps.Evict):
-                    memory.forget_budget()
-                    memory.budget_allows = step.dry_run
-                if isinstance(step, steps.LabelRecord):
-                    memory.steering_since = self._clock.monotonic()
+                await self._carry_out(lookout, step)
+
+    async def _carry_out(self, lookout: Lookout, step: steps.Write) -> None:
+        memory = self._memory
+        made = await self._write(lookout.intent, step)
+        if made is not None:
+            is_budget = isinstance(step, steps.CreateBudget)
+            lookout.learn(POD_DISRUPTION_BUDGETS if is_budget else PODS, made)
+        if isinstance(step, steps.CreateCopy):
+            memory.created = made is not None
+        if isinstance(step, steps.PatchPod) and step.is_final:
+            # The ReplicaSet is about to remove the original, which saves us the eviction.
+            await self._clock.sleep(_LET_IT_ACT_SECONDS)
+        if isinstance(step, steps.Evict):
+            memory.forget_budget()
+            memory.budget_allows = step.dry_run
+        if isinstance(step, steps.LabelRecord):
+            memory.steering_since = self._clock.monotonic()
 
     async def _write(self, intent: Intent, step: steps.Write) -> Object | None:
+        if isinstance(step, steps.CreateCopy):
+            return await self._create(intent, step)
         if not (isinstance(step, steps.Evict) and step.stage is Stage.EVICT):
             return await write(self._context.kube, self._recorder, intent.namespace, step)
         try:
@@ -251,6 +275,39 @@ class Worker:
         self._memory.may_have_evicted = True
         return None
 
+    async def _create(self, intent: Intent, step: steps.CreateCopy) -> Object | None:
+        """None: a policy or a webhook refuses it, which its dry run did not show."""
+        try:
+            return await write(self._context.kube, self._recorder, intent.namespace, step)
+        except (errors.Forbidden, errors.Invalid) as problem:
+            if not rehearsing.is_of_admission(str(problem)):
+                raise
+            self._memory.giving_up = rehearsing.refusal(str(problem))
+            self._forbid_copies(intent, self._memory.giving_up)
+            return None
+
+    def _forbid_copies(self, intent: Intent, outcome: Outcome) -> None:
+        if (known := self._memory.rehearsed) is not None:
+            workload = f"{intent.namespace}/{intent.replica_set}"
+            self._context.rehearsals.forbid(known, outcome, workload)
+
+    async def _rehearse(self, intent: Intent, step: Rehearse) -> None:
+        memory = self._memory
+        try:
+            memory.rehearsed = await self._context.rehearsals.ask(step, intent.namespace)
+        except (errors.Forbidden, errors.Invalid):
+            if not memory.created:
+                raise
+            # A quota that the copy itself has filled: it is judged by its siblings.
+            memory.rehearsed = Rehearsed(template=step.template)
+        if step.resized is not None:
+            # As only a read of this one pod shows it: lists come without managed fields.
+            with sees_or_waits():
+                read = await self._context.kube.get(PODS, intent.namespace, intent.pod)
+            if read["metadata"]["uid"] == intent.uid:
+                memory.resized = resizing.resized(read)
+        self._asked_at = float("-inf")  # the planner has to know the size that it will really have
+
     async def _probe(self, intent: Intent, body: Mapping[str, object]) -> None:
         memory = self._memory
         if memory.steering_since is None:
@@ -260,11 +317,13 @@ class Worker:
                 PODS, intent.namespace, dict(body), dry_run=True
             )
             memory.steered = steering.is_steered(answer, intent)
+            memory.steering_refused = False
         except (errors.Forbidden, errors.Invalid, errors.AlreadyExists) as problem:
             self._log.info("cannot ask whether the API server steers", problem=str(problem))
             # A quota has no room for one more as long as the original is there, so it can never be
             # seen; where the successor lands will show it.
-            memory.steered = "exceeded quota" in str(problem)
+            memory.steered = rehearsing.is_of_quota(str(problem))
+            memory.steering_refused = rehearsing.is_of_admission(str(problem))
         if not memory.steered:
             await self._clock.sleep(ASK_AGAIN_SECONDS)
 
@@ -296,7 +355,7 @@ def _is_done(step: Step) -> bool:
     """Something was written: so nobody is writing to the same thing all the time."""
     if isinstance(step, steps.Evict):
         return not step.dry_run
-    return not isinstance(step, Wait | Probe | GiveUp | End)
+    return not isinstance(step, Wait | Probe | Rehearse | GiveUp | End)
 
 
 def _logger(intent: Intent) -> structlog.typing.FilteringBoundLogger:

@@ -13,6 +13,8 @@ MIGRATION_REASON = PREFIX + "migration-reason"
 MIGRATION_TIME = PREFIX + "migration-time"
 ORIGINAL_POD = PREFIX + "original-pod"
 ORIGINAL_POD_NAME = PREFIX + "original-pod-name"
+# The containers whose size was changed while the pod ran, and kept when it was moved.
+RESIZED = "rescheduler.io/resized"
 
 # On a pod that its owner wants left alone.
 RESCHEDULING = PREFIX + "rescheduling"

@@ -6,12 +6,16 @@ Migrating has more of them, and chooses between them.
 NOT_NOW = "NotNow"
 """Put off: nothing was begun, for something was not as it had been planned."""
 
+NO_COPY = frozenset({"CopyRefused", "CopyDiffers"})
+"""Admission refuses copies of this workload's pods, or makes them other than their siblings."""
+
 GAVE_WAY = frozenset(
     {
         NOT_NOW,
         "NotMovable",
         "Cancelled",
         "CopyLost",
+        *NO_COPY,
         "OriginalGone",
         "TargetLost",
         "WorkloadGone",

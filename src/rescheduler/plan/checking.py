@@ -14,6 +14,7 @@ from rescheduler.config import Configuration
 from rescheduler.model import names
 from rescheduler.model.columns import NONE, Flag
 from rescheduler.model.moves import Move, Way
+from rescheduler.model.resources import Resources
 from rescheduler.model.snapshot import Snapshot
 from rescheduler.plan.adopting import as_adopted
 from rescheduler.plan.fitting import Memory, Placement, is_in_maintenance
@@ -24,14 +25,19 @@ _MAINTENANCE: Final = "NodeMaintenance"
 
 
 def why_not_there(
-    snapshot: Snapshot, configuration: Configuration, move: Move, memory: Memory | None = None
+    snapshot: Snapshot,
+    configuration: Configuration,
+    move: Move,
+    memory: Memory | None = None,
+    *,
+    asks: Resources | None = None,
 ) -> str:
     """Why this move should not be made now, all reasons in one sentence; empty: it should be.
 
     That it is begun already, as its record, its marks and what is assumed of it show, is none of
     them. Nor are cooldowns: they were over when it was decided on, and other moves of the same
     plan have been made since. `memory` is one of an earlier plan or check: without it, all rules
-    are read anew.
+    are read anew. `asks`: the size that the pod will have there, if it is another one.
     """
     row = _row(snapshot, move)
     if row is None:
@@ -39,14 +45,17 @@ def why_not_there(
     if move.target not in snapshot.node_numbers:
         return f"there is no node {move.target} any more"
     before = as_adopted(_without_assumption(snapshot, move, row))
-    return "; ".join(dict.fromkeys(_reasons(before, configuration, move, row, memory)))
+    target = before.node_numbers[move.target]
+    placement = Placement(before, memory, only=target)
+    if asks is not None:
+        placement.room.set_size(row, asks)
+    return "; ".join(dict.fromkeys(_reasons(before, configuration, move, row, placement)))
 
 
 def _reasons(
-    snapshot: Snapshot, configuration: Configuration, move: Move, row: int, memory: Memory | None
+    snapshot: Snapshot, configuration: Configuration, move: Move, row: int, placement: Placement
 ) -> Iterable[str]:
     target = snapshot.node_numbers[move.target]
-    placement = Placement(snapshot, memory, only=target)
     movable = Movable(snapshot, configuration, placement)
     yield from movable.why_it_stays(row, asked=move.asked, begun=True)
     is_ready = movable.is_ready(row)

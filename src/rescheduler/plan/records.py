@@ -29,6 +29,10 @@ _FORCED_REST_SECONDS: Final = 5.0
 """At most, when what stood in the way passes and somebody waits for the node: kubectl drain asks
 for an eviction again after as long.
 """
+_NO_COPY_SECONDS: Final = 600.0
+"""For so long no surge is planned for a workload of which admission lets nobody make a right copy:
+policies change by hand, not by themselves.
+"""
 _SIZED: Final = {"ReplicaSet": "replicasets", "StatefulSet": "statefulsets"}
 """Where those are found that say how many of their pods should be there, and how many are Ready."""
 
@@ -61,6 +65,12 @@ class Records:
         record = self._left_short.get(owner.uid) if owner else None
         words = f"its workload's last move left it short: look at pmig {record}"
         return (Passing(words),) if record else ()
+
+    def why_no_copy(self, row: int) -> str:
+        """What admission said to a copy of a pod of the same workload, not long ago."""
+        number = int(self._snapshot.pods.owner[row])
+        owner = self._snapshot.owners[number] if number != NONE else None
+        return self._no_copies.get(owner.uid, "") if owner and self._all else ""
 
     @cached_property
     def unfinished(self) -> Mapping[str, Object]:
@@ -123,6 +133,18 @@ class Records:
         found: dict[str, int] = {}
         for record in filter(self._is_forgiven, self._all.values()):
             found[_uid(record)] = max(found.get(_uid(record), 0), _attempt(record))
+        return found
+
+    @cached_property
+    def _no_copies(self) -> Mapping[str, str]:
+        """By the UID of the workload: why, with the name of the record."""
+        found: dict[str, str] = {}
+        for (_, name), record in sorted(self._all.items()):
+            status = _status(record)
+            owner = (status.get("owner") or {}).get("uid")
+            is_so = _phase(record) == FAILED and status.get("reason") in reasons.NO_COPY
+            if owner and is_so and self._is_within(record, _NO_COPY_SECONDS):
+                found[owner] = f"{status.get('message') or status['reason']} (pmig {name})"
         return found
 
     @cached_property

@@ -8,7 +8,7 @@ from typing import Any, Literal, get_args
 
 from rescheduler.migrate.deciding import marks, records, steps
 from rescheduler.migrate.deciding.deciding import decide
-from rescheduler.migrate.deciding.facts import Intent, Progress, View
+from rescheduler.migrate.deciding.facts import Intent, Progress, Rehearsed, View
 from rescheduler.migrate.deciding.outcomes import Outcome, Reason
 from rescheduler.migrate.deciding.records import Standing
 from rescheduler.migrate.deciding.stages import Phase, Stage
@@ -19,6 +19,7 @@ from rescheduler.migrate.deciding.steps import (
     Evict,
     GiveUp,
     PatchPod,
+    Rehearse,
     Step,
     Wait,
     Write,
@@ -180,6 +181,8 @@ class Drive:
     def _note(self, step: Step, view: View) -> None:
         """As the worker does: before what is decided is done."""
         assert self._memory
+        if isinstance(step, Rehearse):
+            return
         before, cluster = self.standing, self.cluster
         outcome = step.outcome if isinstance(step, GiveUp | End) else self._memory.giving_up
         if isinstance(step, End) and step.outcome.reason is Reason.NOT_FINISHED:
@@ -232,6 +235,9 @@ class Drive:
                 memory.refused_since = None
                 return True
             case GiveUp():
+                return False
+            case Rehearse(template, as_owner):
+                memory.rehearsed = Rehearsed(template=template, answer=as_owner)
                 return False
             case CreateCopy() | PatchPod() | Evict() | DeleteCopy():
                 self._write(step, memory, self._fault())
@@ -331,6 +337,7 @@ class _Memory:
         self.ready_since: int | None = None
         self.budget_allows = False
         self.refused_since: int | None = None
+        self.rehearsed: Rehearsed | None = None
 
     def progress(self, standing: Standing, view: View, cluster: ToyCluster) -> Progress:
         now = cluster.time
@@ -354,6 +361,7 @@ class _Memory:
             budget_allows=self.budget_allows,
             budget_refused_seconds=0 if self.refused_since is None else now - self.refused_since,
             giving_up=self.giving_up,
+            rehearsed=self.rehearsed,
         )
 
     def learn(self, problem: Refused, now: int) -> None:

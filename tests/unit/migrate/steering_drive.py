@@ -21,6 +21,7 @@ from rescheduler.migrate.deciding.steps import (
     LabelRecord,
     PatchPod,
     Probe,
+    Rehearse,
     Step,
     Wait,
     Write,
@@ -174,11 +175,13 @@ class Drive:
             case Probe(body):
                 answer = self.cluster.probe(body)
                 memory.steered = steering.is_steered(answer, self.cluster.intent)
+                if self.cluster.refuses_steered:
+                    memory.steered, memory.steering_refused = False, True
                 if memory.steering_since is None:
                     memory.steering_since = self.cluster.time
                 self._tick(0 if memory.steered else 1)
                 return not memory.steered
-            case End():
+            case End() | Rehearse():
                 raise AssertionError
         self._write(step, memory, fault)
         return False
@@ -272,6 +275,7 @@ class _Memory:
     budget_allows: bool = False
     refused_since: int | None = None
     steered: bool | None = None
+    steering_refused: bool = False
     steering_since: int | None = None
     ending_since: int | None = None
     gone_since: int | None = None
@@ -294,6 +298,7 @@ class _Memory:
             budget_refused_seconds=_since(self.refused_since, now),
             giving_up=self.giving_up,
             steered=self.steered,
+            steering_refused=self.steering_refused,
             steering_seconds=_since(self.steering_since, now),
             evicted=bool(standing.siblings),
             siblings=frozenset(standing.siblings),

@@ -17,8 +17,8 @@ from tests.unit.migrate.toy_cluster import (
 
 Action = Callable[[ToyCluster], None]
 
-LOOKS = range(12)
-"""An undisturbed surge looks 11 times."""
+LOOKS = range(13)
+"""An undisturbed surge looks 12 times."""
 
 # ---------------------------------------------------------------------- what may happen
 

@@ -328,3 +328,88 @@ def test_labels_that_it_lacks_to_be_adopted(
     labels: dict[str, str] | None, missing: dict[str, str]
 ) -> None:
     assert copies.missing_labels(HASHED, {"metadata": {"labels": labels}}) == missing
+
+
+# ---------------------------------------------------------------------- of what admission answered
+
+ANSWER: dict[str, Any] = {
+    "metadata": {
+        "name": "web-6f9c-x7x7x",
+        "generateName": "web-6f9c-",
+        "uid": "of-a-dry-run",
+        "labels": {"app": "web", "pod-template-hash": "6f9c", "tier": "front", "mesh": "on"},
+        "annotations": {"team": "a", "mesh": "injected"},
+        "finalizers": ["example.com/stays"],
+        "ownerReferences": [{"kind": "ReplicaSet", "uid": "rs-uid", "controller": True}],
+    },
+    "spec": {
+        "containers": [{"name": "app", "image": "web:1"}, {"name": "mesh", "image": "mesh:1"}],
+        "volumes": [{"name": "kube-api-access-x7x7x", "projected": {}}],
+    },
+    "status": {"phase": "Pending"},
+}
+
+
+def from_answer(**spec: Any) -> dict[str, Any]:  # noqa: ANN401
+    answer = json.loads(json.dumps({**ANSWER, "spec": {**ANSWER["spec"], **spec}}))
+    return copies.build(INTENT, REPLICA_SET, withheld="pod-template-hash", at=AT, answer=answer)
+
+
+def test_a_copy_has_all_that_admission_gives_its_siblings() -> None:
+    made = from_answer()
+    metadata, spec = made["metadata"], made["spec"]
+    assert made.keys() == {"apiVersion", "kind", "metadata", "spec"}
+    assert metadata["name"] == INTENT.copy
+    assert metadata.keys().isdisjoint({"generateName", "uid"})
+    assert {"app", "tier", "mesh"} <= metadata["labels"].keys()
+    assert "pod-template-hash" not in metadata["labels"]
+    assert metadata["annotations"]["mesh"] == "injected"
+    assert metadata["finalizers"] == ["example.com/stays"]
+    [reference] = metadata["ownerReferences"]
+    assert "controller" not in reference
+    assert spec["containers"] == ANSWER["spec"]["containers"]
+    assert spec["volumes"] == ANSWER["spec"]["volumes"]
+    assert pins.target(spec) == "node-b"
+    assert is_copy(made)
+
+
+def test_a_node_that_admission_names_is_not_the_target() -> None:
+    assert "nodeName" not in from_answer(nodeName="node-a")["spec"]
+
+
+def test_label_keys_are_merged_by_the_api_server_once_only() -> None:
+    """In the answer they are; a second time the same keys would be refused."""
+    merged = [
+        {"key": "tier", "operator": "In", "values": ["front"]},
+        {"key": "pod-template-hash", "operator": "In", "values": ["6f9c"]},
+    ]
+    term = {
+        "topologyKey": "zone",
+        "labelSelector": {"matchLabels": {"app": "web"}, "matchExpressions": merged},
+        "matchLabelKeys": ["tier", "pod-template-hash"],
+    }
+    required = {"requiredDuringSchedulingIgnoredDuringExecution": [term]}
+    made = from_answer(affinity={"podAntiAffinity": required})["spec"]
+    [rule] = made["affinity"]["podAntiAffinity"].values()
+    assert rule == [
+        {
+            "topologyKey": "zone",
+            "labelSelector": {"matchLabels": {"app": "web"}, "matchExpressions": merged[1:]},
+            "matchLabelKeys": ["tier"],
+        }
+    ]
+
+
+def test_a_resized_container_keeps_its_size_and_says_so() -> None:
+    sized = [{"name": "app", "image": "web:1", "resources": {"requests": {"cpu": "2"}}}]
+    made = copies.build(
+        INTENT,
+        REPLICA_SET,
+        withheld="pod-template-hash",
+        at=AT,
+        original={"spec": {"containers": sized}},
+        kept=["app"],
+    )
+    assert made["spec"]["containers"] == sized
+    assert made["metadata"]["annotations"][names.RESIZED] == "app"
+    assert names.RESIZED not in build()["metadata"]["annotations"]

@@ -108,6 +108,27 @@ def test_without_the_policy_it_evicts_all_the_same_and_says_so() -> None:
     assert list(problems(drive)) == []
 
 
+@pytest.mark.parametrize("dies", [None, *range(12)])
+def test_nobody_is_steered_any_more_where_a_policy_refuses_steered_pods(dies: int | None) -> None:
+    """Its successor would be refused, too."""
+    cluster = toy(refuses_steered=True)
+    left: list[bool] = []
+    evict = cluster.evict
+
+    def judged(uid: str, *, dry_run: bool) -> None:
+        if not dry_run:
+            left.append(cluster.is_steering)
+        evict(uid, dry_run=dry_run)
+
+    cluster.evict = judged  # type: ignore[method-assign]
+    events = [] if dies is None else [Event(dies, fault="dies before")]
+    drive = Drive(cluster, events).to_the_end()
+    assert drive.outcome.moved
+    assert cluster.standing.fallback == "SteeringRefused"
+    assert left == [False]
+    assert list(problems(drive)) == []
+
+
 def test_without_the_policy_it_refuses_where_that_is_asked_for() -> None:
     cluster = toy(policy_after=None, settings=replace(SETTINGS, fallback="Never"))
     drive = Drive(cluster).to_the_end()

@@ -47,6 +47,7 @@ def test_writes_in_the_order_that_was_tried_on_a_real_control_plane() -> None:
     drive = Drive(ToyCluster()).to_the_end()
     written = [describe(step) for step in drive.steps if not isinstance(step, Wait | End)]
     assert written == [
+        "asks what admission makes of a copy",
         "marks the original as being moved",
         "creates the copy",
         "asks whether the original may be evicted",
@@ -139,7 +140,7 @@ def test_the_copy_must_be_in_every_service_that_holds_the_original() -> None:
     cluster = ToyCluster()
     held = {"targetRef": {"uid": cluster.original_uid}}
     other = {"metadata": {"name": "x", "labels": {SERVICE_NAME: "other"}}, "endpoints": [held]}
-    drive = Drive(cluster, [Event(4, lambda c: c.slices.append(other))]).to_the_end()
+    drive = Drive(cluster, [Event(5, lambda c: c.slices.append(other))]).to_the_end()
     waits = {step.reason for step in drive.steps if isinstance(step, Wait)}
     assert "the copy is not yet a ready endpoint of other" in waits
 

@@ -36,6 +36,8 @@ class ToyControllers:
     """Where the successor comes to when it is steered; empty: nowhere, it stays pending."""
     unsteered: str = ELSEWHERE
     becomes_ready: bool = True
+    refuses_steered: bool = False
+    """A policy of the user's refuses pods that prefer a node."""
     policy_after: int | None = 1
     """Seconds after the label until the admission policy sees it; None: it is not installed."""
     unready: bool = False

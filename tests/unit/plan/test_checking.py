@@ -248,3 +248,10 @@ def test_of_one_node_it_says_what_a_plan_says_of_all(way: Way, seed: int) -> Non
         for row in found.rows.tolist():
             assert alone.why_not(row, number, way) == everywhere.why_not(row, number, way)
             assert alone.fits(row, number, way) == everywhere.fits(row, number, way)
+
+
+def test_the_size_that_it_will_have_counts_where_it_is_known() -> None:
+    of, configuration = snapshot(pod()), Configuration()
+    assert why_not_there(of, configuration, MOVE, asks={"cpu": 1000, "pods": 1}) == ""
+    told_of = why_not_there(of, configuration, MOVE, asks={"cpu": 10**6, "pods": 1})
+    assert "b does not take it: not enough cpu: 1000 asked" in told_of

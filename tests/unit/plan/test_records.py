@@ -278,3 +278,31 @@ def test_who_cannot_see_records_plans_all_the_same(*, forbidden: bool) -> None:
     assert {"podmigrations", "services"} < needs([])
     assert not any(report.blind for report in found.reports)
     assert len(found.moves) == 2
+
+
+# ---------------------------------------------------------------------- no copy may be made
+
+SAID = "admission refuses a copy of it: the platform team says no"
+
+
+@pytest.mark.parametrize("reason", sorted(reasons.NO_COPY))
+def test_a_workload_whose_copies_are_refused_is_not_moved_by_surge_for_a_while(reason: str) -> None:
+    """Also its other pods, of which none was tried."""
+    owner = {"kind": "ReplicaSet", "name": "web", "uid": OWNER["uid"]}
+    of_sibling = failed("r-9", 1, 300, reason=reason, message=SAID, owner=owner)
+    of_sibling["spec"]["pod"] = {"name": "web-9", "uid": "uid-web-9"}
+
+    def of(found: Object) -> tuple[str, ...]:
+        told_of = {**found, "spec": of_sibling["spec"]}
+        cluster = snapshot(
+            pod(), podmigrations=[told_of], replicasets=[replica_set()], taken_at=NOW
+        )
+        # Who asks for it gets it moved by eviction.
+        assert why(cluster, RETRY, asked=True) == ()
+        return why(cluster, RETRY, asked=False)
+
+    (words,) = of(of_sibling)
+    assert words.startswith("its move would interrupt it")
+    assert words.endswith(f"{SAID} (pmig r-9)")
+    assert of(failed("r-9", 1, 700, reason=reason, message=SAID, owner=owner)) == ()
+    assert of(failed("r-9", 1, 300, reason=reason, owner={**owner, "uid": "other"})) == ()

@@ -10,6 +10,7 @@ from typing import Final
 from rescheduler.config.migration import AUTO, STEER, SURGE
 from rescheduler.migrate.deciding import copies, replicas, selecting, verdicts
 from rescheduler.migrate.deciding.facts import Intent, View
+from rescheduler.migrate.deciding.outcomes import Outcome
 from rescheduler.migrate.deciding.stages import Method
 from rescheduler.migrate.deciding.steps import End
 from rescheduler.model import conditions, names, workloads
@@ -181,6 +182,15 @@ def _by_eviction(
     if wanted is None:
         return verdicts.never(f"its move would interrupt it: {hinders}")
     return verdicts.never(f"its move would interrupt it, and {wanted} is asked for: {hinders}")
+
+
+def without_a_copy(intent: Intent, original: Object, refusal: Outcome) -> Method | End:
+    """The way for a pod of which admission lets nobody make a right copy."""
+    wanted = _wanted(intent, original)
+    if isinstance(wanted, End):
+        return wanted
+    chosen = _by_eviction(intent, original, refusal.message, wanted)
+    return End(refusal) if isinstance(chosen, End) else chosen
 
 
 # ---------------------------------------------------------------------- what a surge asks for

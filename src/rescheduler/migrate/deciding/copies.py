@@ -1,10 +1,11 @@
 """The copy that takes the place of a pod: what it is made of, and how it is known again. Pure."""
 
+import copy
 from collections.abc import Iterable, Mapping
 from datetime import datetime
 from typing import Any
 
-from rescheduler.migrate.deciding import histories
+from rescheduler.migrate.deciding import histories, likeness, resizing
 from rescheduler.migrate.deciding.facts import Intent
 from rescheduler.model import company, names, pins
 from rescheduler.model.objects import Object
@@ -30,8 +31,8 @@ def withheld_label(
     all_selectors = tuple(selectors)
     # The Deployment's own hash first: it means nothing to anyone else.
     for key in sorted(wanted, key=lambda each: (each != _POD_TEMPLATE_HASH, each)):
-        copy = {name: value for name, value in template.items() if name != key}
-        if all(each.matches(copy) == each.matches(original) for each in all_selectors):
+        lacking = {name: value for name, value in template.items() if name != key}
+        if all(each.matches(lacking) == each.matches(original) for each in all_selectors):
             return str(key)
     return None
 
@@ -50,15 +51,29 @@ def missing_labels(replica_set: Object, pod: Object) -> dict[str, str]:
     return {key: value for key, value in wanted.items() if present.get(key) != value}
 
 
-def build(intent: Intent, replica_set: Object, *, withheld: str, at: datetime) -> dict[str, Any]:
-    """From the ReplicaSet's template, never from the live pod, whose fields filled in by admission
-    would be refused, or be wrong, the second time.
+def build(  # noqa: PLR0913
+    intent: Intent,
+    replica_set: Object,
+    *,
+    withheld: str,
+    at: datetime,
+    answer: Object | None = None,
+    original: Object | None = None,
+    kept: Iterable[str] = (),
+) -> dict[str, Any]:
+    """From what the API server would make of the ReplicaSet's own pod, where that is known, else
+    from its template; never from the live pod, whose fields filled in for that one would be
+    refused, or be wrong, the second time. `kept`: containers with the size that the original has.
     """
-    owner, template = replica_set["metadata"], replica_set["spec"]["template"]
-    metadata = template.get("metadata") or {}
+    owner, model = replica_set["metadata"], answer or replica_set["spec"]["template"]
+    metadata = model.get("metadata") or {}
+    spec = _spec_of(model, is_answer=answer is not None)
+    if kept and original:
+        resizing.keep(spec, original, kept)
     labels = {k: v for k, v in (metadata.get("labels") or {}).items() if k != withheld}
     annotations = metadata.get("annotations") or {}
     history = histories.of(intent, at)
+    sizes = {names.RESIZED: ",".join(kept)} if kept else {}
     in_progress = {names.MIGRATION_STATUS: names.STATUS_IN_PROGRESS}
     # Not a controller yet. When the ReplicaSet adopts the copy, this very entry becomes its
     # controller reference; should the ReplicaSet be deleted before, the copy goes with it, even if
@@ -71,14 +86,22 @@ def build(intent: Intent, replica_set: Object, *, withheld: str, at: datetime) -
             "name": intent.copy,
             "namespace": intent.namespace,
             "labels": {**labels, **history["labels"], **in_progress},
-            "annotations": {**annotations, **history["annotations"]},
+            "annotations": {**annotations, **history["annotations"], **sizes},
             "finalizers": list(metadata.get("finalizers") or ()),
             "ownerReferences": [{**reference, "uid": owner["uid"]}],
         },
         "spec": _by_all_labels(
-            pins.add(template["spec"], intent.target), metadata.get("labels") or {}, withheld
+            pins.add(spec, intent.target), metadata.get("labels") or {}, withheld
         ),
     }
+
+
+def _spec_of(model: Object, *, is_answer: bool) -> dict[str, Any]:
+    spec: dict[str, Any] = copy.deepcopy(dict(model["spec"]))
+    if is_answer:
+        spec.pop("nodeName", None)
+        likeness.take_out_merged(spec)
+    return spec
 
 
 def _by_all_labels(

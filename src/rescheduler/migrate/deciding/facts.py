@@ -49,6 +49,8 @@ class Intent:
     """Whether a way may be chosen in which the pod ends before its successor begins."""
     group: str = ""
     group_size: int = 0
+    asks: Mapping[str, int] | None = None
+    """What the copy will ask for, once that is known; else what the original does."""
 
     @property
     def full_name(self) -> str:
@@ -110,6 +112,21 @@ class View:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Rehearsed:
+    """What dry runs have shown of the pods of one template."""
+
+    template: str
+    """Which one."""
+    answer: Object | None = None
+    """A pod just as its owner would get it; None: that cannot be known beforehand."""
+    is_given_twice: bool = False
+    """Admission gives to a copy of the answer once more what it has given already: copies are made
+    of the template."""
+    refusal: Outcome | None = None
+    """Why no copy is to be made."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Progress:
     """What has been done and seen so far: what the record tells, and what this process remembers,
     in seconds of its own clock.
@@ -136,9 +153,17 @@ class Progress:
     told yet that it ends, and whoever wants the move taken back since then comes too late.
     """
 
+    # Of surges.
+    rehearsed: Rehearsed | None = None
+    """None: not asked yet."""
+    resized: frozenset[str] = frozenset()
+    """The containers of the original whose size was changed while it ran."""
+
     # Of steered evictions.
     steered: bool | None = None
     """Whether a dry run has shown that the API server steers; None: not asked yet."""
+    steering_refused: bool = False
+    """The API server refuses a pod that is steered."""
     steering_seconds: float = 0.0
     """Since it was asked to."""
     evicted: bool = False

@@ -25,6 +25,8 @@ class Reason(StrEnum):
     COPY_FAILED = "CopyFailed"
     COPY_LOST = "CopyLost"
     COPY_CHANGED = "CopyChanged"
+    COPY_REFUSED = "CopyRefused"
+    COPY_DIFFERS = "CopyDiffers"
     ORIGINAL_GONE = "OriginalGone"
     TARGET_LOST = "TargetLost"
     WORKLOAD_GONE = "WorkloadGone"
@@ -54,6 +56,8 @@ GIVING_WAY = frozenset(
         Reason.SEVERAL_BUDGETS,
         Reason.SIBLING_NOT_READY,
         Reason.COPY_LOST,
+        Reason.COPY_REFUSED,
+        Reason.COPY_DIFFERS,
         Reason.ORIGINAL_GONE,
         Reason.TARGET_LOST,
         Reason.WORKLOAD_GONE,

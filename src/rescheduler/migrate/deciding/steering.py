@@ -125,9 +125,11 @@ def _protect(intent: Intent, view: View, progress: Progress) -> Step | None:
 
 
 def _steer(intent: Intent, owner: Owner, view: View, progress: Progress) -> Step | None:
+    record = replacing.own_record(intent, view)
+    if progress.fallback == _STEERING_REFUSED and record and is_steering(record):
+        return LabelRecord({names.STEERING: None})  # whoever wrote that down died before it
     if not intent.settings.coordination or progress.fallback:
         return None
-    record = replacing.own_record(intent, view)
     if record is None or not is_steering(record):
         return LabelRecord({names.STEERING: "true"})
     if progress.steered:
@@ -139,6 +141,9 @@ def _steer(intent: Intent, owner: Owner, view: View, progress: Progress) -> Step
             "the API server does not steer: is the admission policy rescheduler-steering installed?"
         )
         return verdicts.give_up(Reason.NOT_STEERED, message)
+    if progress.steering_refused:
+        # A policy of the user's would refuse the successor, too, for as long as it is steered.
+        return LabelRecord({names.STEERING: None}, note={"fallback": _STEERING_REFUSED})
     return None
 
 
@@ -193,6 +198,7 @@ def _take_back(intent: Intent, view: View, outcome: Outcome) -> Step:
 
 # ---------------------------------------------------------------------- how long
 
+_STEERING_REFUSED = "SteeringRefused"
 _REFUSED = "a PodDisruptionBudget allows no eviction of the pod"
 
 

@@ -3,7 +3,7 @@
 The stage of a step, and what it notes, are written into the record before it is done.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -87,6 +87,20 @@ class Probe:
 
 
 @dataclass(frozen=True, slots=True)
+class Rehearse:
+    """Asks, by dry runs, what admission makes of a pod of this template, and of a copy of it."""
+
+    template: str
+    as_owner: Object
+    copy_of: Callable[[Object | None], Object]
+    """The copy made of this answer; of None: of the template."""
+    resized: Object | None = None
+    """The original, if somebody may have resized it."""
+    stage: Stage = Stage.CHECK
+    note: Note = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
 class Wait:
     reason: str
     stage: Stage = Stage.WAIT_READY
@@ -110,7 +124,7 @@ class End:
 
 
 Write = CreateCopy | PatchPod | Evict | DeleteCopy | CreateBudget | DeleteBudget | LabelRecord
-Step = Write | Probe | Wait | GiveUp | End
+Step = Write | Probe | Rehearse | Wait | GiveUp | End
 
 
 def is_final(step: Step) -> bool:
@@ -141,6 +155,8 @@ def describe(step: Step) -> str:  # noqa: C901, PLR0911 - one case per kind
             return "asks the API server to steer" if begins else "stops steering"
         case Probe():
             return "asks whether the API server steers"
+        case Rehearse():
+            return "asks what admission makes of a copy"
         case Wait():
             return "waits"
         case GiveUp():

@@ -21,7 +21,9 @@ from rescheduler.migrate.deciding import (
     groups,
     marks,
     patience,
+    rehearsing,
     replicas,
+    resizing,
     serving,
     verdicts,
 )
@@ -111,10 +113,21 @@ def _check(intent: Intent, view: View, original: Object, progress: Progress) -> 
         return verdicts.not_now(problem)
     if problem := _why_never(intent, view, original, replica_set):
         return verdicts.never(problem)
+    return _make(intent, view, original, replica_set, progress)
+
+
+def _make(
+    intent: Intent, view: View, original: Object, replica_set: Object, progress: Progress
+) -> Step:
+    """Admission is asked first: a pod of which no copy may be made is not touched."""
+    rehearsed = rehearsing.of(progress, replica_set)
+    if rehearsed is None:
+        return rehearsing.ask(intent, view, original, replica_set, progress)
+    if rehearsed.refusal:
+        return End(rehearsed.refusal)
     if not marks.has_begun(original, intent.id):
         return marks.begin(original, intent.id, progress.now)
-    withheld = choosing.withheld_label(view, original, replica_set) or ""
-    return CreateCopy(copies.build(intent, replica_set, withheld=withheld, at=progress.now))
+    return CreateCopy(rehearsing.copy_of(intent, view, original, replica_set, progress))
 
 
 def _why_not_now(intent: Intent, view: View, original: Object, progress: Progress) -> str:
@@ -153,9 +166,24 @@ def _prepare(intent: Intent, view: View, copy: Object, progress: Progress) -> St
         return verdicts.give_up(Reason.ORIGINAL_GONE, message)
     if hopeless := serving.why_hopeless(intent, view, original, copy):
         return hopeless
-    if waiting := serving.wait(intent, view, original, copy, progress):
-        return waiting
-    return _when_serving(intent, view, original, copy, progress)
+    return (
+        _judge(intent, view, original, copy, progress)
+        or serving.wait(intent, view, original, copy, progress)
+        or _when_serving(intent, view, original, copy, progress)
+    )
+
+
+def _judge(
+    intent: Intent, view: View, original: Object, copy: Object, progress: Progress
+) -> Step | None:
+    """Whether the copy is what its ReplicaSet would have made. Whoever takes it up asks anew."""
+    replica_set = view.replica_set
+    assert replica_set is not None  # noqa: S101 - asked by the caller
+    if rehearsing.of(progress, replica_set) is None:
+        return rehearsing.ask(intent, view, original, replica_set, progress)
+    if differs := rehearsing.why_unlike(view, original, copy, replica_set, progress):
+        return verdicts.give_up(Reason.COPY_DIFFERS, differs)
+    return None
 
 
 def _when_serving(
@@ -235,6 +263,8 @@ def _finish(
         reason=Reason.COMPLETED,
         message=f"runs as {intent.copy} on {intent.target}",
     )
+    if kept := resizing.in_words(copy):
+        moved = replace(moved, message=f"{moved.message}; {kept}")
     original = view.original
     if original is None:
         return complete(copy, moved)

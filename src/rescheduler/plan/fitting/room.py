@@ -38,13 +38,26 @@ class Room:
         self.free: Amounts = _free(snapshot) if only == NONE else _free_on(snapshot, only)
         self._kept: Amounts | None = None
         """What of it is kept for pods that wait."""
+        self._sizes: dict[int, Amounts] = {}
+        """By row: what pods will hold that come to be of another size."""
         self._guests: defaultdict[int, list[int]] = defaultdict(list)
         """By node: priorities of the pods that came to it in this plan."""
+
+    def set_size(self, row: int, asks: resources.Resources) -> None:
+        """Admission gives its successor this size, whatever it has itself."""
+        known = {name: number for number, name in enumerate(self._snapshot.resource_names)}
+        amounts: Amounts = np.zeros(len(known), np.int64)
+        for name, amount in asks.items():
+            if amount:
+                amounts[known[name if name in known else UNAVAILABLE]] += amount
+        self._sizes[row] = amounts
 
     def asks(self, row: int) -> Amounts:
         """By resource: what it will hold where it comes to. One that was resized may be made anew
         from its template, or as it is: room for either.
         """
+        if row in self._sizes:
+            return self._sizes[row]
         snapshot = self._snapshot
         held = snapshot.pods.asks[row]
         template = snapshot.template_of(row).asks

@@ -260,6 +260,7 @@ class Movable:
             or of_spec.interrupts
             or self._withholding.why_none(row)
             or self._placement.why_no_copy(row)
+            or self.records.why_no_copy(row)
             or (self._no_second(row, charged) if charged and not is_bare else ""),
             told,
             self._configuration.migration.way,

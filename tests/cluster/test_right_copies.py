@@ -1,0 +1,129 @@
+"""A moved pod is what its ReplicaSet would have made, whatever admission does; or it stays."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+
+from testbed.api import Object
+from testbed.builders import deployment, service
+from testbed.world import World
+from tests.cluster import injecting
+from tests.cluster.injecting import (
+    SIDECAR,
+    SIZE,
+    Gives,
+    all_of,
+    any_size,
+    by_owner,
+    everywhere,
+    luck,
+    not_for_us,
+    not_in_dry_runs,
+    sidecar,
+    size,
+)
+from tests.scenarios.asking import ask
+from tests.scenarios.judging import assert_as_if_nothing_happened
+
+Change = Callable[[Object], list[Object]]
+NO_STRATEGY: dict[str, Any] = {"enabledStrategies": []}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Webhook:
+    gives: Gives
+    changes: tuple[Change, ...] = (sidecar, size)
+    allows: Gives = everywhere
+
+
+async def stage(world: World) -> tuple[str, str]:
+    """A web of three on the first of two nodes."""
+    full, empty = await world.add_nodes(2, cpu="8")
+    await world.create(service("web"))
+    await world.deploy(deployment("web", replicas=3), on=full)
+    return full, empty
+
+
+async def ask_for_all(world: World, target: str, **spec: Any) -> None:  # noqa: ANN401
+    for each in await world.pods("web"):
+        await ask(world, each, target, **spec)
+
+
+def is_complete(pod: Object) -> bool:
+    """Everything that the webhook gives, and nothing of it twice."""
+    app, *others = pod["spec"]["containers"]
+    tokens = [each for each in pod["spec"]["volumes"] if "projected" in each]
+    has_size = app["resources"]["requests"]["cpu"] == SIZE
+    return has_size and [each["name"] for each in others] == [SIDECAR] and len(tokens) == 1
+
+
+# ---------------------------------------------------------------------- moved
+
+
+@pytest.mark.parametrize(
+    "webhook",
+    [
+        pytest.param(Webhook(gives=by_owner), id="by-owner"),
+        pytest.param(Webhook(gives=everywhere), id="by-namespace"),
+        pytest.param(Webhook(gives=not_in_dry_runs), id="not-in-dry-runs"),
+        pytest.param(Webhook(gives=everywhere, allows=not_in_dry_runs), id="no-dry-runs"),
+        pytest.param(
+            Webhook(gives=everywhere, changes=(sidecar, size, luck)), id="differently-each-time"
+        ),
+    ],
+)
+async def test_a_moved_pod_has_what_its_siblings_have(world: World, webhook: Webhook) -> None:
+    async with injecting.injecting(
+        world, webhook.gives, *webhook.changes, allows=webhook.allows
+    ) as asked:
+        _, empty = await stage(world)
+        assert all(map(is_complete, await world.pods("web")))
+        await ask_for_all(world, empty)
+        asked.clear()
+        async with world.auditor() as auditor:
+            run = await world.run(**NO_STRATEGY)
+            audit = await world.audit(auditor)
+    assert run.code == 0, run
+    assert {each["status"]["phase"] for each in await world.records()} == {"Completed"}, run
+    pods = await world.pods("web")
+    assert [each["spec"]["nodeName"] for each in pods] == [empty] * 3
+    assert all(map(is_complete, pods)), pods
+    assert audit.replicas_missing() == [] == audit.endpoints_missing()
+    # Once for all three: two pods as the ReplicaSet makes them, one copy or two.
+    dry_runs = [each for each in asked if each.get("dryRun")]
+    assert len(dry_runs) <= 4
+
+
+# ---------------------------------------------------------------------- left where they are
+
+
+@pytest.mark.parametrize(
+    "webhook",
+    [
+        pytest.param(Webhook(gives=all_of(by_owner, not_in_dry_runs)), id="not-in-dry-runs"),
+        pytest.param(Webhook(gives=by_owner, allows=not_in_dry_runs), id="no-dry-runs"),
+        pytest.param(Webhook(gives=everywhere, changes=(any_size,)), id="any-size"),
+        pytest.param(Webhook(gives=not_for_us), id="not-for-us"),
+        pytest.param(Webhook(gives=not_for_us, changes=(size,)), id="no-size-for-us"),
+    ],
+)
+async def test_a_copy_that_is_not_right_is_taken_back(world: World, webhook: Webhook) -> None:
+    """And told once: the others of the workload are not tried."""
+    async with injecting.injecting(world, webhook.gives, *webhook.changes, allows=webhook.allows):
+        full, empty = await stage(world)
+        before = {each["metadata"]["uid"] for each in await world.pods("web")}
+        async with world.auditor() as auditor:
+            first, *_ = await world.pods("web")
+            await ask(world, first, empty)
+            await world.run(**NO_STRATEGY)
+            audit = await world.audit(auditor)
+    [record] = await world.records()
+    assert record["status"]["reason"] == "CopyDiffers", record["status"]
+    assert len(audit.pods_made()) == 1
+    pods = await world.pods("web")
+    assert {each["metadata"]["uid"] for each in pods} == before
+    assert {each["spec"]["nodeName"] for each in pods} == {full}
+    assert audit.replicas_missing() == [] == audit.endpoints_missing()
+    await assert_as_if_nothing_happened(world, audit, app="web")

@@ -1,0 +1,110 @@
+"""What is decided once the dry runs have shown what admission makes of a copy."""
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from rescheduler.migrate.deciding import rehearsing
+from rescheduler.migrate.deciding.deciding import decide
+from rescheduler.migrate.deciding.facts import Progress, Rehearsed
+from rescheduler.migrate.deciding.outcomes import Reason
+from rescheduler.migrate.deciding.stages import Method
+from rescheduler.migrate.deciding.steps import CreateCopy, End, GiveUp, PatchPod, Rehearse, Step
+from tests.unit.migrate.driving import Drive
+from tests.unit.migrate.toy_cluster import ToyCluster
+
+REFUSAL = rehearsing.refusal("a policy denied request")
+
+
+def progress(cluster: ToyCluster, **what: Any) -> Progress:  # noqa: ANN401
+    return Progress(now=cluster.now, **what)
+
+
+def rehearsed(cluster: ToyCluster, **what: Any) -> Rehearsed:  # noqa: ANN401
+    [replica_set] = cluster.replica_sets.values()
+    return Rehearsed(template=rehearsing.template_of(replica_set), **what)
+
+
+def next_step(cluster: ToyCluster, known: Progress, **intent: Any) -> Step:  # noqa: ANN401
+    return decide(replace(cluster.intent, **intent), cluster.view(), known)
+
+
+def test_admission_is_asked_before_anything_is_touched() -> None:
+    cluster = ToyCluster()
+    step = next_step(cluster, progress(cluster))
+    assert isinstance(step, Rehearse)
+    # The way is not chosen yet: the answer decides.
+    assert step.note == {}
+    metadata = step.as_owner["metadata"]
+    [reference] = metadata["ownerReferences"]
+    assert reference["controller"] is True
+    [replica_set] = cluster.replica_sets.values()
+    template = replica_set["spec"]["template"]
+    assert metadata["labels"] == template["metadata"]["labels"]
+    assert (metadata["generateName"], "name" in metadata) == (f"{reference['name']}-", False)
+    assert step.as_owner["spec"] == template["spec"]
+
+
+def test_what_was_said_of_an_earlier_template_is_asked_again() -> None:
+    cluster = ToyCluster()
+    known = replace(rehearsed(cluster), template="another/1")
+    assert isinstance(next_step(cluster, progress(cluster, rehearsed=known)), Rehearse)
+    known = rehearsed(cluster)
+    step = next_step(cluster, progress(cluster, rehearsed=known))
+    assert isinstance(step, PatchPod)
+    assert step.note["method"] is Method.SURGE
+
+
+@pytest.mark.parametrize(("may_interrupt", "asked"), [(False, False), (False, True)])
+def test_a_refused_copy_leaves_the_pod_untouched(*, may_interrupt: bool, asked: bool) -> None:
+    cluster = ToyCluster()
+    known = progress(cluster, rehearsed=rehearsed(cluster, refusal=REFUSAL))
+    step = next_step(cluster, known, may_interrupt=may_interrupt, asked=asked)
+    assert isinstance(step, End)
+    assert step.outcome == REFUSAL
+    assert step.outcome.reason is Reason.COPY_REFUSED
+
+
+def test_it_is_evicted_instead_where_it_may_be_interrupted() -> None:
+    cluster = ToyCluster()
+    known = progress(cluster, rehearsed=rehearsed(cluster, refusal=REFUSAL))
+    step = next_step(cluster, known, may_interrupt=True)
+    assert step.note["method"] is Method.STEER
+    wanted = next_step(cluster, known, may_interrupt=True, method=Method.SURGE)
+    assert isinstance(wanted, End)
+    assert wanted.outcome == REFUSAL
+
+
+def test_whoever_goes_on_after_a_crash_hears_of_the_refusal_too() -> None:
+    """The mark was set, and is taken off again."""
+    cluster = ToyCluster()
+    known = rehearsed(cluster)
+    marking = next_step(cluster, progress(cluster, rehearsed=known))
+    assert isinstance(marking, PatchPod)
+    cluster.patch(cluster.original_uid, marking.change)
+    resumed = progress(cluster, method=Method.SURGE)
+    assert isinstance(next_step(cluster, resumed), Rehearse)
+    refused = replace(resumed, rehearsed=replace(known, refusal=REFUSAL))
+    step = next_step(cluster, refused)
+    assert isinstance(step, GiveUp)
+    assert step.outcome == REFUSAL
+
+
+class Careless(ToyCluster):
+    """Its admission gives a sidecar to whoever has a controller, and to nobody in dry runs."""
+
+    def _add_pod(self, pod: dict[str, Any]) -> dict[str, Any]:
+        if any(each.get("controller") for each in pod["metadata"].get("ownerReferences") or ()):
+            containers = pod["spec"].get("containers") or []
+            pod["spec"]["containers"] = [*containers, {"name": "mesh"}]
+        return super()._add_pod(pod)
+
+
+def test_a_copy_that_lacks_what_its_original_has_is_taken_back() -> None:
+    drive = Drive(Careless()).to_the_end()
+    assert (drive.outcome.moved, drive.outcome.reason) == (False, Reason.COPY_DIFFERS)
+    assert drive.outcome.message == "the copy lacks the container mesh"
+    assert sum(isinstance(step, CreateCopy) for step in drive.steps) == 1
+    assert drive.cluster.original
+    assert drive.cluster.copy is None
