@@ -91,7 +91,7 @@ class Worker:
                 await self._recorder.write(self._ended(standing, outcome))
             return outcome
         self._log = _logger(intent)
-        async with self._context.namespaces.using(intent.namespace) as namespace:
+        async with self._context.namespaces.using(intent.namespace, intent.uid) as namespace:
             lookout = Lookout(self._context, namespace, self._recorder, intent)
             self._lookout = lookout
             namespace.listeners[lookout.hear] = None

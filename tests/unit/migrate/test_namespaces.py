@@ -5,7 +5,7 @@ from collections.abc import AsyncGenerator
 from typing import Any, cast
 
 from rescheduler.clock import SystemClock
-from rescheduler.kube import Event, KubeApi, Listing
+from rescheduler.kube import Event, KubeApi, Listing, Whole
 from rescheduler.migrate.namespaces import Mirror, Shared
 from rescheduler.wire import PODS, Resource
 
@@ -61,14 +61,21 @@ class Server:
     def __init__(self, *events: Event) -> None:
         self._events = events
 
-    async def listing(self, resource: Resource, *, namespace: str | None = None) -> Listing:
-        del resource, namespace
+    async def listing(
+        self, resource: Resource, *, namespace: str | None = None, whole: Whole | None = None
+    ) -> Listing:
+        del resource, namespace, whole
         return Listing([pod(5)], "5")
 
     async def watch(
-        self, resource: Resource, *, namespace: str | None = None, since: str = ""
+        self,
+        resource: Resource,
+        *,
+        namespace: str | None = None,
+        since: str = "",
+        whole: Whole | None = None,
     ) -> AsyncGenerator[Event, None]:
-        del resource, namespace, since
+        del resource, namespace, since, whole
         for event in self._events:
             yield event
         await asyncio.Event().wait()
