@@ -1,8 +1,9 @@
 """`KubeApi` on a real API server: JSON over HTTP."""
 
+import asyncio
 import json
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
 from typing import Any, TypeVar
 
 import aiohttp
@@ -36,8 +37,12 @@ from rescheduler.wire import (
 _WATCH_SECONDS = 300
 _WATCH_TIMEOUT = aiohttp.ClientTimeout(total=None, connect=10, sock_read=_WATCH_SECONDS + 15)
 _PIECES_TIMEOUT = aiohttp.ClientTimeout(total=20, connect=10)
-# Of pods a megabyte or two, and ten namespaces may be read at once.
+# Of pods a megabyte or two.
 _PAGE = 200
+_PAGES_AT_ONCE = 6
+"""Ten namespaces may be read at the same time, eleven kinds in each: all at once, they would take
+more memory than all that we know, and a connection each.
+"""
 _MERGE_PATCH = "application/merge-patch+json"
 _ACCEPT = {"Accept": "application/json"}
 _SEALED = frozenset(
@@ -87,6 +92,7 @@ class Client:
     def __init__(self, transport: Transport, manner: Manner) -> None:
         self._transport = transport
         self._following = Following(transport, manner)
+        self._turns = asyncio.Semaphore(_PAGES_AT_ONCE)
 
     def follow(
         self, resource: Resource, *, fields: str = "", since: str = ""
@@ -125,7 +131,7 @@ class Client:
         following = ""
         while True:
             wanted = {**query, "continue": following} if following else query
-            following = await self._read(path, wanted, pages.add)
+            following = await self._read(path, wanted, pages.add, self._turns)
             if not following:
                 return pages.listing()
 
@@ -208,12 +214,20 @@ class Client:
         path = f"/api/v1/namespaces/{namespace}/pods/{pod}/eviction"
         await self._send("POST", path, eviction)
 
-    async def _read(self, path: str, query: Mapping[str, str], decode: Callable[[bytes], T]) -> T:
-        return await self._transport.patiently(
-            lambda: self._transport.request(
-                "GET", path, query=query, headers=_ACCEPT, decode=decode
-            )
-        )
+    async def _read(
+        self,
+        path: str,
+        query: Mapping[str, str],
+        decode: Callable[[bytes], T],
+        turns: AbstractAsyncContextManager[None] | None = None,
+    ) -> T:
+        async def ask() -> T:
+            async with turns or nullcontext():
+                return await self._transport.request(
+                    "GET", path, query=query, headers=_ACCEPT, decode=decode
+                )
+
+        return await self._transport.patiently(ask)
 
     async def _send(
         self,
