@@ -18,20 +18,24 @@ _IN_COMMON: Final = frozenset(("labels", "annotations", "ownerReferences"))
 _OF_NO_USE: Final = "managedFields"
 
 _decode = msgspec.json.Decoder().decode
-_decode_parts = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
 _encode = msgspec.json.Encoder().encode
+
+
+Parts = dict[str, msgspec.Raw]
+"""An object, as it was sent, part by part."""
 
 
 class _Page(msgspec.Struct):
     metadata: dict[str, Any]
-    items: list[msgspec.Raw] | None = None
+    items: list[Parts] | None = None
 
 
 class _Event(msgspec.Struct):
     type: str
-    object: msgspec.Raw
+    object: Parts
 
 
+_decode_parts = msgspec.json.Decoder(Parts).decode
 _decode_page = msgspec.json.Decoder(_Page).decode
 _decode_event = msgspec.json.Decoder(_Event).decode
 
@@ -189,11 +193,11 @@ class Reader:
         self._in_common: dict[bytes, Any] = {}
         self._alike: dict[bytes, bytes] = {}
 
-    def read(self, encoded: msgspec.Raw) -> Object:
-        parts = _decode_parts(encoded)
+    def read(self, parts: Parts) -> Object:
+        """The parts are used up by it."""
         metadata = self._metadata(parts.pop("metadata"))
         closed = {name: parts.pop(name) for name in _SEALED if name in parts}
-        others = {name: _decode(each) for name, each in parts.items()}
+        others = _opened(parts)
         others["metadata"] = metadata
         if self._whole is None or self._whole(metadata):
             # As bytes of their own: a part of the page would keep all of it.
@@ -239,5 +243,9 @@ def event(line: bytes, whole: Whole | None = None) -> Event:
     found = _decode_event(line)
     is_error = found.type == "ERROR"
     return Event(
-        found.type, _decode(found.object) if is_error else Reader(whole).read(found.object)
+        found.type, _opened(found.object) if is_error else Reader(whole).read(found.object)
     )
+
+
+def _opened(parts: Parts) -> Object:
+    return {name: _decode(each) for name, each in parts.items()}

@@ -121,7 +121,8 @@ async def test_the_end_of_a_namesake_does_not_remove_its_successor() -> None:
 
 
 def brief(pod: dict[str, Any]) -> dict[str, Any]:
-    return sealed.Reader(lambda _: False).read(msgspec.Raw(msgspec.json.encode(pod)))
+    parts = msgspec.json.decode(msgspec.json.encode(pod), type=sealed.Parts)
+    return sealed.Reader(lambda _: False).read(parts)
 
 
 def mirror_of(*known: dict[str, Any]) -> Mirror:
