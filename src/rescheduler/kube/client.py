@@ -39,7 +39,7 @@ _WATCH_TIMEOUT = aiohttp.ClientTimeout(total=None, connect=10, sock_read=_WATCH_
 _PIECES_TIMEOUT = aiohttp.ClientTimeout(total=20, connect=10)
 # Of pods a megabyte or two.
 _PAGE = 200
-_PAGES_AT_ONCE = 6
+_PAGES_AT_ONCE = 4
 """Ten namespaces may be read at the same time, eleven kinds in each: all at once, they would take
 more memory than all that we know, and a connection each.
 """

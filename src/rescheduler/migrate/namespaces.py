@@ -83,14 +83,19 @@ class Mirror:
                 self.is_fresh = False
             await self._clock.sleep(_PAUSE_SECONDS)
 
-    async def _follow(self, tell: Listener) -> None:
+    async def _list(self, tell: Listener) -> str:
+        """The version that it is of."""
         resource, where, whole = self._resource, self._namespace, self._whole
         listing = await self._kube.listing(resource, namespace=where, whole=whole)
         self._objects = {}
         for each in listing.items:
             self.learn(each)
             tell(resource, each)
-        version, before = listing.version, ""
+        return listing.version
+
+    async def _follow(self, tell: Listener) -> None:
+        resource, where, whole = self._resource, self._namespace, self._whole
+        version, before = await self._list(tell), ""
         # A stream that ended without a word is not resumed: it may end so for ever.
         while version != before:
             before = version
@@ -153,12 +158,20 @@ class Shared(Generic[T]):
         return await asyncio.shield(self._next)
 
     async def _begin(self) -> T:
-        return await self._read()
+        try:
+            return await self._read()
+        finally:
+            self._end()
 
     async def _after(self, before: asyncio.Task[T]) -> T:
         await asyncio.wait([before])
         self._running, self._next = self._next, None
-        return await self._read()
+        return await self._begin()
+
+    def _end(self) -> None:
+        """What was read is for those who asked; kept here, it would be there until the next."""
+        if self._running is asyncio.current_task():
+            self._running = None
 
 
 def _watched_over(task: "asyncio.Task[T]") -> "asyncio.Task[T]":
