@@ -18,7 +18,7 @@ from rescheduler.embedded.calls import Around, Call
 from rescheduler.embedded.lines import Copies, Line, own
 from rescheduler.embedded.store import key_of
 from rescheduler.embedded.streams import Fields, Stream
-from rescheduler.kube import Event, Listing, Object, bodies
+from rescheduler.kube import Event, Listing, Object, Whole, bodies
 from rescheduler.kube.following import in_order
 from rescheduler.kube.patience import patiently
 from rescheduler.model import objects, selectors
@@ -92,7 +92,10 @@ class Door:
         )
         return listing.items
 
-    async def listing(self, resource: Resource, *, namespace: str | None = None) -> Listing:
+    async def listing(
+        self, resource: Resource, *, namespace: str | None = None, whole: Whole | None = None
+    ) -> Listing:
+        del whole  # they are here already, all of them
         everything = selectors.EVERYTHING
         return await self._read(
             "list", resource, namespace, lambda: self._listing(resource, namespace, everything)
@@ -146,8 +149,14 @@ class Door:
                 yield piece
 
     async def watch(
-        self, resource: Resource, *, namespace: str | None = None, since: str = ""
+        self,
+        resource: Resource,
+        *,
+        namespace: str | None = None,
+        since: str = "",
+        whole: Whole | None = None,
     ) -> AsyncGenerator[Event, None]:
+        del whole
         call = self._line.call("watch", resource, namespace=namespace or "")
         answer = await self._line.ask(
             call,

@@ -6,8 +6,20 @@ does not belong here: any opinion about pods.
 """
 
 from rescheduler.kube import bodies, errors
-from rescheduler.kube.api import Event, KubeApi, Listing, Object
+from rescheduler.kube.api import Event, KubeApi, Listing, Object, Whole
 from rescheduler.kube.client import connect
 from rescheduler.kube.following import Manner
+from rescheduler.kube.sealed import is_brief
 
-__all__ = ["Event", "KubeApi", "Listing", "Manner", "Object", "bodies", "connect", "errors"]
+__all__ = [
+    "Event",
+    "KubeApi",
+    "Listing",
+    "Manner",
+    "Object",
+    "Whole",
+    "bodies",
+    "connect",
+    "errors",
+    "is_brief",
+]

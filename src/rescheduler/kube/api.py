@@ -1,6 +1,6 @@
 """What the stages may ask of a cluster: of a real API server, and later of an embedded one."""
 
-from collections.abc import AsyncGenerator, Mapping
+from collections.abc import AsyncGenerator, Callable, Mapping
 from typing import Any, NamedTuple, Protocol
 
 from rescheduler.wire import Batch, Resource
@@ -8,6 +8,12 @@ from rescheduler.wire import Batch, Resource
 Object = dict[str, Any]
 """A Kubernetes object as the API server sent it. Copies are made from these and never from typed
 models, which drop the fields that a newer server knows and they do not."""
+
+
+Whole = Callable[[Object], bool]
+"""Told by the metadata of a pod, whether somebody looks at all of it. Of the others a server need
+not hand on more than `sealed` keeps.
+"""
 
 
 class Event(NamedTuple):
@@ -32,7 +38,9 @@ class KubeApi(Protocol):
         self, resource: Resource, *, namespace: str | None = None, labels: str = ""
     ) -> list[Object]: ...
 
-    async def listing(self, resource: Resource, *, namespace: str | None = None) -> Listing:
+    async def listing(
+        self, resource: Resource, *, namespace: str | None = None, whole: Whole | None = None
+    ) -> Listing:
         """The same, and the version that it is of, for a watch to go on from."""
         ...
 
@@ -43,7 +51,12 @@ class KubeApi(Protocol):
         ...
 
     def watch(
-        self, resource: Resource, *, namespace: str | None = None, since: str = ""
+        self,
+        resource: Resource,
+        *,
+        namespace: str | None = None,
+        since: str = "",
+        whole: Whole | None = None,
     ) -> AsyncGenerator[Event, None]:
         """Events from that version on, else from now on, until the server ends the stream. Raises
         Expired when the version is too old.

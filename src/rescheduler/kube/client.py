@@ -1,34 +1,68 @@
 """`KubeApi` on a real API server: JSON over HTTP."""
 
+import asyncio
 import json
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
 from typing import Any, TypeVar
-from weakref import WeakValueDictionary
 
 import aiohttp
 import msgspec
 
 from rescheduler import __version__
 from rescheduler.kube import bodies, errors, sealed
-from rescheduler.kube.api import Event, KubeApi, Listing, Object
+from rescheduler.kube.api import Event, KubeApi, Listing, Object, Whole
 from rescheduler.kube.authentication import log_in
 from rescheduler.kube.connector import Connector
 from rescheduler.kube.following import Following, Manner
 from rescheduler.kube.patience import READ_ATTEMPTS
 from rescheduler.kube.transport import Transport
-from rescheduler.wire import PODS, Batch, Resource
+from rescheduler.wire import (
+    DAEMON_SETS,
+    DEPLOYMENTS,
+    ENDPOINT_SLICES,
+    JOBS,
+    NETWORK_POLICIES,
+    PERSISTENT_VOLUME_CLAIMS,
+    POD_DISRUPTION_BUDGETS,
+    PODS,
+    REPLICA_SETS,
+    SERVICES,
+    STATEFUL_SETS,
+    Batch,
+    Resource,
+)
 
 # The server ends a watch that long after it began; a connection silent for longer is dead.
 _WATCH_SECONDS = 300
 _WATCH_TIMEOUT = aiohttp.ClientTimeout(total=None, connect=10, sock_read=_WATCH_SECONDS + 15)
 _PIECES_TIMEOUT = aiohttp.ClientTimeout(total=20, connect=10)
-# Of pods a megabyte or two, and ten namespaces may be read at once.
+# Of pods a megabyte or two.
 _PAGE = 200
+_PAGES_AT_ONCE = 4
+"""Ten namespaces may be read at the same time, eleven kinds in each: all at once, they would take
+more memory than all that we know, and a connection each.
+"""
 _MERGE_PATCH = "application/merge-patch+json"
 _ACCEPT = {"Accept": "application/json"}
-_SEALED = (PODS,)
-"""There are thousands in a namespace, and few are looked at beyond their metadata."""
+_SEALED = frozenset(
+    {
+        PODS,
+        REPLICA_SETS,
+        DEPLOYMENTS,
+        STATEFUL_SETS,
+        DAEMON_SETS,
+        JOBS,
+        SERVICES,
+        ENDPOINT_SLICES,
+        POD_DISRUPTION_BUDGETS,
+        NETWORK_POLICIES,
+        PERSISTENT_VOLUME_CLAIMS,
+    }
+)
+"""What is listed and watched in a namespace: hundreds or thousands, of which few are looked at
+beyond their metadata.
+"""
 
 T = TypeVar("T")
 
@@ -58,7 +92,7 @@ class Client:
     def __init__(self, transport: Transport, manner: Manner) -> None:
         self._transport = transport
         self._following = Following(transport, manner)
-        self._alive: sealed.Alive = WeakValueDictionary()
+        self._turns = asyncio.Semaphore(_PAGES_AT_ONCE)
 
     def follow(
         self, resource: Resource, *, fields: str = "", since: str = ""
@@ -71,17 +105,21 @@ class Client:
     async def list(
         self, resource: Resource, *, namespace: str | None = None, labels: str = ""
     ) -> list[Object]:
-        return (await self._whole(resource, namespace, labels)).items
+        return (await self._listing(resource, namespace, labels)).items
 
-    async def listing(self, resource: Resource, *, namespace: str | None = None) -> Listing:
-        return await self._whole(resource, namespace, "")
+    async def listing(
+        self, resource: Resource, *, namespace: str | None = None, whole: Whole | None = None
+    ) -> Listing:
+        return await self._listing(resource, namespace, "", whole)
 
-    async def _whole(self, resource: Resource, namespace: str | None, labels: str) -> Listing:
+    async def _listing(
+        self, resource: Resource, namespace: str | None, labels: str, whole: Whole | None = None
+    ) -> Listing:
         # No resourceVersion: with 0 the server ignores the limit and sends everything at once.
         query = {"limit": str(_PAGE)} | ({"labelSelector": labels} if labels else {})
         for _ in range(READ_ATTEMPTS):
             try:
-                pages = sealed.Pages(self._alive) if resource in _SEALED else _Pages()
+                pages = sealed.Pages(whole) if resource in _SEALED else _Pages()
                 return await self._pages(resource.path(namespace), query, pages)
             except errors.Expired:
                 continue  # the version that the pages are of is no longer kept: begin anew
@@ -93,7 +131,7 @@ class Client:
         following = ""
         while True:
             wanted = {**query, "continue": following} if following else query
-            following = await self._read(path, wanted, pages.add)
+            following = await self._read(path, wanted, pages.add, self._turns)
             if not following:
                 return pages.listing()
 
@@ -106,7 +144,12 @@ class Client:
                 yield piece
 
     async def watch(
-        self, resource: Resource, *, namespace: str | None = None, since: str = ""
+        self,
+        resource: Resource,
+        *,
+        namespace: str | None = None,
+        since: str = "",
+        whole: Whole | None = None,
     ) -> AsyncGenerator[Event, None]:
         path = resource.path(namespace)
         if not since:
@@ -125,7 +168,7 @@ class Client:
         ) as answer:
             is_sealed = resource in _SEALED
             async for line in answer.content:
-                yield _told(sealed.event(line, self._alive) if is_sealed else _event(line))
+                yield _told(sealed.event(line, whole) if is_sealed else _event(line))
 
     async def create(
         self, resource: Resource, namespace: str, body: Object, *, dry_run: bool = False
@@ -171,12 +214,20 @@ class Client:
         path = f"/api/v1/namespaces/{namespace}/pods/{pod}/eviction"
         await self._send("POST", path, eviction)
 
-    async def _read(self, path: str, query: Mapping[str, str], decode: Callable[[bytes], T]) -> T:
-        return await self._transport.patiently(
-            lambda: self._transport.request(
-                "GET", path, query=query, headers=_ACCEPT, decode=decode
-            )
-        )
+    async def _read(
+        self,
+        path: str,
+        query: Mapping[str, str],
+        decode: Callable[[bytes], T],
+        turns: AbstractAsyncContextManager[None] | None = None,
+    ) -> T:
+        async def ask() -> T:
+            async with turns or nullcontext():
+                return await self._transport.request(
+                    "GET", path, query=query, headers=_ACCEPT, decode=decode
+                )
+
+        return await self._transport.patiently(ask)
 
     async def _send(
         self,

@@ -1,39 +1,113 @@
 """Objects of long lists, whose larger parts stay as they were sent until somebody looks at them.
 
 Of the thousands of pods in a namespace, few are looked at beyond their metadata: decoded, each
-would take ten times the memory.
+would take ten times the memory. Of most, little else is ever asked for: of those only that is kept.
 """
 
 import copy
 from collections.abc import ItemsView, Iterator, KeysView, Mapping, ValuesView
 from typing import Any, Final
-from weakref import WeakValueDictionary
 
 import msgspec
 
-from rescheduler.kube.api import Event, Listing, Object
+from rescheduler.kube.api import Event, Listing, Object, Whole
 
 _SEALED: Final[tuple[str, ...]] = ("spec", "status")
-_IN_COMMON: Final = ("labels", "annotations", "ownerReferences")
+_IN_COMMON: Final = frozenset(("labels", "annotations", "ownerReferences"))
 """Parts of the metadata that many objects of a list have alike: they share them."""
 _OF_NO_USE: Final = "managedFields"
 
 _decode = msgspec.json.Decoder().decode
-_decode_parts = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
+_encode = msgspec.json.Encoder().encode
+
+
+Parts = dict[str, msgspec.Raw]
+"""An object, as it was sent, part by part."""
 
 
 class _Page(msgspec.Struct):
     metadata: dict[str, Any]
-    items: list[msgspec.Raw] | None = None
+    items: list[Parts] | None = None
 
 
 class _Event(msgspec.Struct):
     type: str
-    object: msgspec.Raw
+    object: Parts
 
 
+_decode_parts = msgspec.json.Decoder(Parts).decode
 _decode_page = msgspec.json.Decoder(_Page).decode
 _decode_event = msgspec.json.Decoder(_Event).decode
+
+
+# ---------------------------------------------------------------------- what is kept of most pods
+
+
+class _Spec(msgspec.Struct, omit_defaults=True, rename="camel"):
+    """Where it is, and by which company it goes."""
+
+    node_name: str = ""
+    affinity: msgspec.Raw = msgspec.Raw()
+    topology_spread_constraints: msgspec.Raw = msgspec.Raw()
+
+
+class _Condition(msgspec.Struct, omit_defaults=True, rename="camel"):
+    type: str
+    status: str
+    message: str = ""
+    last_transition_time: str | None = None
+
+
+class _Status(msgspec.Struct, omit_defaults=True):
+    phase: str = ""
+    conditions: list[_Condition] | None = None
+
+
+_KEPT: Final = {
+    part: frozenset(kept.__struct_encode_fields__)
+    for part, kept in (("spec", _Spec), ("status", _Status))
+}
+_decode_spec = msgspec.json.Decoder(_Spec).decode
+_decode_status = msgspec.json.Decoder(_Status).decode
+
+
+def _kept_of_spec(encoded: msgspec.Raw) -> bytes:
+    return _encode(_decode_spec(encoded))
+
+
+def _kept_of_status(encoded: msgspec.Raw) -> bytes:
+    """Since when something holds is asked for only where it does not: so most are alike."""
+    status = _decode_status(encoded)
+    for each in status.conditions or ():
+        if each.status == "True":
+            each.message, each.last_transition_time = "", None
+    return _encode(status)
+
+
+_BRIEF: Final = {"spec": _kept_of_spec, "status": _kept_of_status}
+
+
+class Brief(dict[str, Any]):
+    """What is kept of a part. To ask for anything else is a mistake: that nothing was said is not
+    known.
+    """
+
+    __slots__ = ("_kept",)
+
+    def __init__(self, found: Object, kept: frozenset[str]) -> None:
+        super().__init__(found)
+        self._kept = kept
+
+    def __missing__(self, key: str) -> Any:  # noqa: ANN401
+        if key not in self._kept:
+            raise LookupError(f"{key} of this pod is not kept")
+        raise KeyError(key)
+
+    def get(self, key: str, default: Any = None) -> Any:  # noqa: ANN401
+        try:
+            return self[key]
+        except KeyError:
+            return default
 
 
 class Sealed(dict[str, Any]):
@@ -41,18 +115,16 @@ class Sealed(dict[str, Any]):
     to change it is of no effect.
     """
 
-    __slots__ = ("__weakref__", "_sealed")
+    __slots__ = ("_sealed", "is_brief")
 
-    def __init__(self, parts: Object, sealed: dict[str, bytes]) -> None:
+    def __init__(self, parts: Object, sealed: dict[str, bytes], *, is_brief: bool = False) -> None:
         super().__init__(parts)
         self._sealed = sealed
-
-    def has_sealed(self, sealed: dict[str, bytes]) -> bool:
-        """Told without opening anything."""
-        return self._sealed == sealed
+        self.is_brief = is_brief
 
     def __missing__(self, key: str) -> Any:  # noqa: ANN401
-        return _decode(self._sealed[key])
+        found = _decode(self._sealed[key])
+        return Brief(found, _KEPT[key]) if self.is_brief else found
 
     def get(self, key: str, default: Any = None) -> Any:  # noqa: ANN401
         try:
@@ -107,25 +179,58 @@ class Sealed(dict[str, Any]):
         return dict, (dict(self),)
 
 
-Alive = WeakValueDictionary[tuple[str, str], Sealed]
-"""Objects that somebody has, by UID and version. What is watched is also read live, again and
-again: it is there once.
-"""
+def is_brief(found: Mapping[str, Any]) -> bool:
+    """Whether only little of it was kept."""
+    return isinstance(found, Sealed) and found.is_brief
+
+
+class Reader:
+    """Of the objects of one list or watch."""
+
+    def __init__(self, whole: Whole | None = None) -> None:
+        """Without `whole`, all of every object is kept."""
+        self._whole = whole
+        self._in_common: dict[bytes, Any] = {}
+        self._alike: dict[bytes, bytes] = {}
+
+    def read(self, parts: Parts) -> Object:
+        """The parts are used up by it."""
+        metadata = self._metadata(parts.pop("metadata"))
+        closed = {name: parts.pop(name) for name in _SEALED if name in parts}
+        others = _opened(parts)
+        others["metadata"] = metadata
+        if self._whole is None or self._whole(metadata):
+            # As bytes of their own: a part of the page would keep all of it.
+            return Sealed(others, {name: bytes(each) for name, each in closed.items()})
+        kept = {name: _BRIEF[name](each) for name, each in closed.items()}
+        alike = {name: self._alike.setdefault(each, each) for name, each in kept.items()}
+        return Sealed(others, alike, is_brief=True)
+
+    def _metadata(self, encoded: msgspec.Raw) -> Object:
+        return {
+            name: self._shared(bytes(each)) if name in _IN_COMMON else _decode(each)
+            for name, each in _decode_parts(encoded).items()
+            if name != _OF_NO_USE
+        }
+
+    def _shared(self, encoded: bytes) -> Any:  # noqa: ANN401
+        if encoded not in self._in_common:
+            self._in_common[encoded] = _decode(encoded)
+        return self._in_common[encoded]
 
 
 class Pages:
     """The pages of one list, in order. ValueError for what is none."""
 
-    def __init__(self, alive: "Alive | None" = None) -> None:
+    def __init__(self, whole: Whole | None = None) -> None:
         self._items: list[Object] = []
-        self._alive = alive
-        self._in_common: dict[bytes, Any] = {}
+        self._reader = Reader(whole)
         self._metadata: dict[str, Any] = {}
 
     def add(self, body: bytes) -> str:
         """The token of the page that follows; empty: this was the last."""
         page = _decode_page(body)
-        self._items += [sealed(each, self._in_common, self._alive) for each in page.items or ()]
+        self._items += map(self._reader.read, page.items or ())
         self._metadata = page.metadata
         return page.metadata.get("continue") or ""
 
@@ -133,46 +238,14 @@ class Pages:
         return Listing(self._items, self._metadata["resourceVersion"])
 
 
-def sealed(
-    encoded: msgspec.Raw,
-    in_common: dict[bytes, Any] | None = None,
-    alive: "Alive | None" = None,
-) -> Object:
-    """The very object that is alive, where somebody has the same already."""
-    parts = _decode_parts(encoded)
-    metadata = {
-        name: _known(bytes(each), in_common if name in _IN_COMMON else None)
-        for name, each in _decode_parts(parts["metadata"]).items()
-        if name != _OF_NO_USE
-    }
-    others = {
-        name: _decode(each)
-        for name, each in parts.items()
-        if name != "metadata" and name not in _SEALED
-    }
-    # As bytes of their own: a part of the page would keep all of it.
-    closed = {name: bytes(parts[name]) for name in _SEALED if name in parts}
-    made = Sealed(others | {"metadata": metadata}, closed)
-    if alive is None:
-        return made
-    key = (metadata.get("uid", ""), metadata.get("resourceVersion", ""))
-    known = alive.setdefault(key, made)
-    # A server that was restored from a backup may give a version twice.
-    return known if known["metadata"] == metadata and known.has_sealed(closed) else made
-
-
-def _known(encoded: bytes, in_common: dict[bytes, Any] | None) -> Any:  # noqa: ANN401
-    if in_common is None:
-        return _decode(encoded)
-    if encoded not in in_common:
-        in_common[encoded] = _decode(encoded)
-    return in_common[encoded]
-
-
-def event(line: bytes, alive: "Alive | None" = None) -> Event:
+def event(line: bytes, whole: Whole | None = None) -> Event:
     """Of a watch; an error is not sealed."""
     found = _decode_event(line)
     is_error = found.type == "ERROR"
     return Event(
-        found.type, _decode(found.object) if is_error else sealed(found.object, None, alive)
+        found.type, _opened(found.object) if is_error else Reader(whole).read(found.object)
     )
+
+
+def _opened(parts: Parts) -> Object:
+    return {name: _decode(each) for name, each in parts.items()}

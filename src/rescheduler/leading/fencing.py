@@ -5,7 +5,7 @@ import math
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from typing import Any, TypeVar
 
-from rescheduler.kube import Event, KubeApi, Listing, Object, errors
+from rescheduler.kube import Event, KubeApi, Listing, Object, Whole, errors
 from rescheduler.leading.leadership import Leadership
 from rescheduler.wire import Batch, Resource
 
@@ -32,16 +32,23 @@ class Fenced:
     ) -> list[Object]:
         return await self._kube.list(resource, namespace=namespace, labels=labels)
 
-    async def listing(self, resource: Resource, *, namespace: str | None = None) -> Listing:
-        return await self._kube.listing(resource, namespace=namespace)
+    async def listing(
+        self, resource: Resource, *, namespace: str | None = None, whole: Whole | None = None
+    ) -> Listing:
+        return await self._kube.listing(resource, namespace=namespace, whole=whole)
 
     def pieces(self, resource: Resource) -> AsyncGenerator[bytes, None]:
         return self._kube.pieces(resource)
 
     def watch(
-        self, resource: Resource, *, namespace: str | None = None, since: str = ""
+        self,
+        resource: Resource,
+        *,
+        namespace: str | None = None,
+        since: str = "",
+        whole: Whole | None = None,
     ) -> AsyncGenerator[Event, None]:
-        return self._kube.watch(resource, namespace=namespace, since=since)
+        return self._kube.watch(resource, namespace=namespace, since=since, whole=whole)
 
     def follow(
         self, resource: Resource, *, fields: str = "", since: str = ""

@@ -4,6 +4,7 @@ import asyncio
 from dataclasses import replace
 from typing import Final
 
+from rescheduler.kube import is_brief
 from rescheduler.migrate import concerns, viewing
 from rescheduler.migrate.context import Context
 from rescheduler.migrate.deciding.facts import Intent, View
@@ -88,6 +89,9 @@ class Lookout:
             self._once = {each: tuple(found[each]) for each in viewing.READ_ONCE}
         self._learn_owner(found)
         view = await self._view(found, is_live=True)
+        for pod in (view.original, view.copy):
+            if pod is not None:
+                self._namespace.complete(pod)
         self._seen = {each["metadata"]["uid"]: version_of(each) for each in _followed(view)}
         return view
 
@@ -101,7 +105,11 @@ class Lookout:
         )
 
     def _is_behind(self, view: View) -> bool:
-        """Whether the watches have not told yet what we know already."""
+        """Whether the watches have not told yet what we know already, or the pod came before we
+        asked for all of it.
+        """
+        if any(is_brief(each) for each in (view.original, view.copy) if each is not None):
+            return True
         told = {each["metadata"]["uid"]: version_of(each) for each in _followed(view)}
         return any(told.get(uid, -1) < version for uid, version in self._seen.items())
 

@@ -5,6 +5,7 @@ nothing.
 """
 
 import asyncio
+from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
 from contextlib import aclosing, asynccontextmanager
 from functools import partial
@@ -13,10 +14,11 @@ from typing import Any, Final, Generic, TypeVar
 import structlog
 
 from rescheduler.clock import Clock
-from rescheduler.kube import KubeApi, Object, errors
+from rescheduler.kube import KubeApi, Object, Whole, errors, is_brief
 from rescheduler.migrate.reading import sees_or_waits
 from rescheduler.migrate.viewing import READ_ONCE, WATCHED, Objects
-from rescheduler.wire import NODES, Resource
+from rescheduler.model import names
+from rescheduler.wire import NODES, PODS, Resource
 
 _PAUSE_SECONDS: Final = 1.0
 """Before a watch is begun anew: a proxy may close every stream at once."""
@@ -40,11 +42,19 @@ def version_of(found: Mapping[str, Any]) -> int:
 class Mirror:
     """All objects of one kind in one namespace, as of the last event."""
 
-    def __init__(self, kube: KubeApi, clock: Clock, resource: Resource, namespace: str) -> None:
+    def __init__(
+        self,
+        kube: KubeApi,
+        clock: Clock,
+        resource: Resource,
+        namespace: str,
+        whole: Whole | None = None,
+    ) -> None:
         self._kube = kube
         self._clock = clock
         self._resource = resource
         self._namespace = namespace
+        self._whole = whole
         self._objects: dict[str, Object] = {}
         self.is_fresh = False
         """A watch is open, so that what is here is as new as it gets."""
@@ -73,43 +83,61 @@ class Mirror:
                 self.is_fresh = False
             await self._clock.sleep(_PAUSE_SECONDS)
 
-    async def _follow(self, tell: Listener) -> None:
-        listing = await self._kube.listing(self._resource, namespace=self._namespace)
+    async def _list(self, tell: Listener) -> str:
+        """The version that it is of."""
+        resource, where, whole = self._resource, self._namespace, self._whole
+        listing = await self._kube.listing(resource, namespace=where, whole=whole)
         self._objects = {}
         for each in listing.items:
             self.learn(each)
-            tell(self._resource, each)
-        version, before = listing.version, ""
+            tell(resource, each)
+        return listing.version
+
+    async def _follow(self, tell: Listener) -> None:
+        resource, where, whole = self._resource, self._namespace, self._whole
+        version, before = await self._list(tell), ""
         # A stream that ended without a word is not resumed: it may end so for ever.
         while version != before:
             before = version
-            watch = self._kube.watch(self._resource, namespace=self._namespace, since=version)
+            watch = self._kube.watch(resource, namespace=where, since=version, whole=whole)
             async with aclosing(watch) as events:
                 self.is_fresh = True
                 async for event in events:
                     version = event.object["metadata"]["resourceVersion"]
                     if event.kind != "BOOKMARK":
                         self._apply(event.kind, event.object)
-                        tell(self._resource, event.object)
+                        tell(resource, event.object)
 
     def _apply(self, kind: str, changed: Object) -> None:
         if kind != "DELETED":
             self.learn(changed)
             return
-        known = self._objects.get(changed["metadata"]["name"])
-        if known is not None and known["metadata"]["uid"] == changed["metadata"]["uid"]:
+        if self._known(changed) is not None:
             del self._objects[changed["metadata"]["name"]]
 
     def learn(self, changed: Object) -> None:
         """What an event tells, or the answer to a write of ours that the watch has yet to tell."""
         metadata = changed["metadata"]
-        known = self._objects.get(metadata["name"])
-        is_same = known is not None and known["metadata"]["uid"] == metadata["uid"]
-        if is_same and known is not None and version_of(known) > version_of(changed):
+        known = self._known(changed)
+        if known is not None and version_of(known) > version_of(changed):
             return
         # By far the largest part of it, and of no use to anybody here.
         metadata.pop("managedFields", None)
         self._objects[metadata["name"]] = changed
+
+    def complete(self, found: Mapping[str, Any]) -> None:
+        """All of what was not kept whole before somebody began to move it. It may be gone since it
+        was read: who is not known here is not learnt by this.
+        """
+        known = self._known(found)
+        if known is not None and is_brief(known):
+            self.learn(dict(found))
+
+    def _known(self, found: Mapping[str, Any]) -> Object | None:
+        """The same, not a namesake."""
+        known = self._objects.get(found["metadata"]["name"])
+        is_same = known is not None and known["metadata"]["uid"] == found["metadata"]["uid"]
+        return known if is_same else None
 
 
 class Shared(Generic[T]):
@@ -130,12 +158,20 @@ class Shared(Generic[T]):
         return await asyncio.shield(self._next)
 
     async def _begin(self) -> T:
-        return await self._read()
+        try:
+            return await self._read()
+        finally:
+            self._end()
 
     async def _after(self, before: asyncio.Task[T]) -> T:
         await asyncio.wait([before])
         self._running, self._next = self._next, None
-        return await self._read()
+        return await self._begin()
+
+    def _end(self) -> None:
+        """What was read is for those who asked; kept here, it would be there until the next."""
+        if self._running is asyncio.current_task():
+            self._running = None
 
 
 def _watched_over(task: "asyncio.Task[T]") -> "asyncio.Task[T]":
@@ -146,21 +182,32 @@ def _watched_over(task: "asyncio.Task[T]") -> "asyncio.Task[T]":
 
 class Namespace:
     def __init__(self, kube: KubeApi, clock: Clock, name: str) -> None:
-        self.users = 0
+        self.moving: Counter[str] = Counter()
+        """UIDs of the pods that are moved here, once for each migration."""
         self.read_at = float("-inf")
         """When it was read live the last time, by whomever."""
         self._clock = clock
         self.listeners: dict[Listener, None] = {}
         """In the order in which they came, so that what is repeated comes out the same again."""
-        self._mirrors = {each: Mirror(kube, clock, each, name) for each in WATCHED}
+        self._mirrors = {
+            each: Mirror(kube, clock, each, name, self._whole(each)) for each in WATCHED
+        }
         self._lists = {
-            each: Shared(partial(kube.list, each, namespace=name))
+            each: Shared(partial(kube.listing, each, namespace=name, whole=self._whole(each)))
             for each in (*WATCHED, *READ_ONCE)
         }
         self._tasks = [
             asyncio.create_task(mirror.run(self._tell), name=f"watch {each.plural} of {name}")
             for each, mirror in self._mirrors.items()
         ]
+
+    def _whole(self, resource: Resource) -> Whole | None:
+        return self._is_moved if resource == PODS else None
+
+    def _is_moved(self, metadata: Object) -> bool:
+        """Or is the copy of one that is. Of the thousands beside them little is ever looked at."""
+        original = (metadata.get("annotations") or {}).get(names.ORIGINAL_POD)
+        return metadata["uid"] in self.moving or original in self.moving
 
     def _tell(self, resource: Resource, changed: Object) -> None:
         for listener in tuple(self.listeners):
@@ -178,10 +225,13 @@ class Namespace:
         wanted = (*WATCHED, *READ_ONCE) if all_of_it else WATCHED
         with sees_or_waits():
             found = await asyncio.gather(*(self._lists[each].read() for each in wanted))
-        return dict(zip(wanted, found, strict=True))
+        return {each: listing.items for each, listing in zip(wanted, found, strict=True)}
 
     def learn(self, resource: Resource, changed: Object) -> None:
         self._mirrors[resource].learn(changed)
+
+    def complete(self, pod: Mapping[str, Any]) -> None:
+        self._mirrors[PODS].complete(pod)
 
     async def close(self) -> None:
         for task in self._tasks:
@@ -198,16 +248,17 @@ class Namespaces:
         self._node_reads: dict[str, Shared[Object | None]] = {}
 
     @asynccontextmanager
-    async def using(self, name: str) -> AsyncIterator[Namespace]:
+    async def using(self, name: str, pod: str) -> AsyncIterator[Namespace]:
+        """By the migration of the pod with this UID."""
         namespace = self._open.get(name)
         if namespace is None:
             namespace = self._open[name] = Namespace(self._kube, self._clock, name)
-        namespace.users += 1
+        namespace.moving[pod] += 1
         try:
             yield namespace
         finally:
-            namespace.users -= 1
-            if not namespace.users and self._open.get(name) is namespace:
+            namespace.moving -= Counter((pod,))
+            if not namespace.moving and self._open.get(name) is namespace:
                 del self._open[name]
                 if not self._open:
                     # Nobody asks for them any more, and nodes come and go.

@@ -93,7 +93,7 @@ class Worker:
                 await self._recorder.write(self._ended(standing, outcome))
             return outcome
         self._log = _logger(intent)
-        async with self._context.namespaces.using(intent.namespace) as namespace:
+        async with self._context.namespaces.using(intent.namespace, intent.uid) as namespace:
             lookout = Lookout(self._context, namespace, self._recorder, intent)
             self._lookout = lookout
             namespace.listeners[lookout.hear] = None
@@ -132,6 +132,16 @@ class Worker:
     # ------------------------------------------------------------------ one step
 
     async def _step(self, lookout: Lookout) -> Step:
+        step = await self._next(lookout)
+        if isinstance(step, steps.PatchPod) and step.is_final and not self._recorder.is_gone:
+            # Its stage was written down some steps ago. Whoever has deleted the record since is
+            # heard now: after this there is no way back.
+            await self._recorder.refresh()
+        await self._act(lookout, step)
+        return step
+
+    async def _next(self, lookout: Lookout) -> Step:
+        """Recorded, but not done. What was seen for it, all of a namespace, is forgotten here."""
         view = await lookout.look()
         progress, step = self._decide(lookout.intent, view)
         if self._is_final(step) and not view.is_live:
@@ -139,11 +149,6 @@ class Worker:
             progress, step = self._decide(lookout.intent, view)
         self._say(step)
         await self._note(lookout.intent, step, self._new_pod(lookout.intent, view, progress))
-        if isinstance(step, steps.PatchPod) and step.is_final and not self._recorder.is_gone:
-            # Its stage was written down some steps ago. Whoever has deleted the record since is
-            # heard now: after this there is no way back.
-            await self._recorder.refresh()
-        await self._act(lookout, step)
         return step
 
     def _is_final(self, step: Step) -> bool:

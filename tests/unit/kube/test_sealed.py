@@ -3,7 +3,6 @@
 import copy
 import json
 from typing import Any
-from weakref import WeakValueDictionary
 
 import msgspec
 import pytest
@@ -23,8 +22,12 @@ POD: dict[str, Any] = {
 }
 
 
+def parts(pod: dict[str, Any]) -> sealed.Parts:
+    return msgspec.json.decode(json.dumps(pod), type=sealed.Parts)
+
+
 def made(pod: dict[str, Any]) -> Any:  # noqa: ANN401
-    return sealed.sealed(msgspec.Raw(json.dumps(pod).encode()))
+    return sealed.Reader().read(parts(pod))
 
 
 def test_it_reads_as_the_object() -> None:
@@ -101,18 +104,43 @@ def test_a_list_of_nothing() -> None:
     assert pages.listing() == ([], "7")
 
 
-def test_what_somebody_has_is_there_once() -> None:
-    alive: sealed.Alive = WeakValueDictionary()
-    versioned = {**POD, "metadata": {**METADATA, "resourceVersion": "7"}}
-    line = json.dumps({"type": "ADDED", "object": versioned}).encode()
-    first, again = (sealed.event(line, alive).object for _ in range(2))
-    assert again is first
-    # A server that was restored from a backup may give a version twice.
-    restored = {**versioned, "status": {"phase": "Pending"}}
-    line = json.dumps({"type": "ADDED", "object": restored}).encode()
-    assert sealed.event(line, alive).object == restored
-    del first, again
-    assert not alive
+RULES = {"affinity": {"podAffinity": {}}, "topologySpreadConstraints": [{"maxSkew": 1}]}
+CONDITIONS = [
+    {"type": "PodScheduled", "status": "True", "lastTransitionTime": "2026-01-01T00:00:00Z"},
+    {"type": "Ready", "status": "False", "lastTransitionTime": "2026-01-01T00:00:05Z"},
+]
+
+
+def brief(pod: dict[str, Any]) -> Any:  # noqa: ANN401
+    return sealed.Reader(lambda _: False).read(parts(pod))
+
+
+def test_of_most_pods_only_what_is_asked_of_neighbours_is_kept() -> None:
+    status = {**POD["status"], "conditions": CONDITIONS, "podIP": "10.0.0.1"}
+    pod = brief({**POD, "spec": {**POD["spec"], **RULES}, "status": status})
+    assert sealed.is_brief(pod)
+    assert pod["metadata"] == METADATA
+    assert pod["spec"] == {"nodeName": "node-1", **RULES}
+    # Since when something holds would make each pod different from the others.
+    scheduled = {"type": "PodScheduled", "status": "True"}
+    assert pod["status"] == {"phase": "Running", "conditions": [scheduled, CONDITIONS[1]]}
+
+
+def test_what_is_not_kept_is_not_taken_for_absent() -> None:
+    pod = brief(POD)
+    assert pod["spec"].get("affinity") is None
+    with pytest.raises(KeyError):
+        pod["spec"]["affinity"]
+    for ask in (pod["spec"].get, pod["spec"].__getitem__):
+        with pytest.raises(LookupError, match="containers of this pod is not kept"):
+            ask("containers")
+
+
+def test_pods_that_somebody_looks_at_are_kept_whole() -> None:
+    reader = sealed.Reader(lambda metadata: metadata["name"] == "web-1")
+    mine = reader.read(parts(POD))
+    assert not sealed.is_brief(mine)
+    assert mine == POD
 
 
 def test_an_event_and_an_error() -> None:

@@ -67,7 +67,7 @@ WRITES: dict[str, Ask] = {
 async def _streams(kube: KubeApi, name: str) -> Any:  # noqa: ANN401
     arguments: dict[str, dict[str, Any]] = {
         "pieces": {},
-        "watch": {"namespace": "ns", "since": "9"},
+        "watch": {"namespace": "ns", "since": "9", "whole": bool},
         "follow": {"fields": "f", "since": "9"},
     }
     return getattr(kube, name)(PODS, **arguments[name])
@@ -76,7 +76,7 @@ async def _streams(kube: KubeApi, name: str) -> Any:  # noqa: ANN401
 READS: dict[str, Ask] = {
     "get": lambda kube: kube.get(NODES, None, "n"),
     "list": lambda kube: kube.list(PODS, namespace="ns", labels="a=b"),
-    "listing": lambda kube: kube.listing(PODS, namespace="ns"),
+    "listing": lambda kube: kube.listing(PODS, namespace="ns", whole=bool),
     "pieces": lambda kube: _streams(kube, "pieces"),
     "watch": lambda kube: _streams(kube, "watch"),
     "follow": lambda kube: _streams(kube, "follow"),

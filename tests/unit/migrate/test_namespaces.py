@@ -4,9 +4,12 @@ import asyncio
 from collections.abc import AsyncGenerator
 from typing import Any, cast
 
+import msgspec
+
 from rescheduler.clock import SystemClock
-from rescheduler.kube import Event, KubeApi, Listing
-from rescheduler.migrate.namespaces import Mirror, Shared
+from rescheduler.kube import Event, KubeApi, Listing, Whole, sealed
+from rescheduler.migrate.namespaces import Mirror, Namespaces, Shared
+from rescheduler.model import names
 from rescheduler.wire import PODS, Resource
 
 
@@ -61,14 +64,21 @@ class Server:
     def __init__(self, *events: Event) -> None:
         self._events = events
 
-    async def listing(self, resource: Resource, *, namespace: str | None = None) -> Listing:
-        del resource, namespace
+    async def listing(
+        self, resource: Resource, *, namespace: str | None = None, whole: Whole | None = None
+    ) -> Listing:
+        del resource, namespace, whole
         return Listing([pod(5)], "5")
 
     async def watch(
-        self, resource: Resource, *, namespace: str | None = None, since: str = ""
+        self,
+        resource: Resource,
+        *,
+        namespace: str | None = None,
+        since: str = "",
+        whole: Whole | None = None,
     ) -> AsyncGenerator[Event, None]:
-        del resource, namespace, since
+        del resource, namespace, since, whole
         for event in self._events:
             yield event
         await asyncio.Event().wait()
@@ -105,3 +115,63 @@ async def test_an_event_that_is_older_than_what_is_known_changes_nothing() -> No
 async def test_the_end_of_a_namesake_does_not_remove_its_successor() -> None:
     assert await mirrored(Event("DELETED", pod(8)), learnt=pod(7, uid="new")) == [pod(7, uid="new")]
     assert await mirrored(Event("DELETED", pod(8))) == []
+
+
+# ---------------------------------------------------------------------- what is kept of a pod
+
+
+def brief(pod: dict[str, Any]) -> dict[str, Any]:
+    parts = msgspec.json.decode(msgspec.json.encode(pod), type=sealed.Parts)
+    return sealed.Reader(lambda _: False).read(parts)
+
+
+def mirror_of(*known: dict[str, Any]) -> Mirror:
+    mirror = Mirror(cast("KubeApi", Server()), SystemClock(), PODS, "shop")
+    for each in known:
+        mirror.learn(each)
+    return mirror
+
+
+def test_what_was_kept_in_brief_is_completed_by_what_is_read() -> None:
+    mirror = mirror_of(brief(pod(5)))
+    mirror.complete(pod(5, podIP="10.0.0.1"))
+    assert list(mirror.objects) == [pod(5, podIP="10.0.0.1")]
+
+
+def test_what_is_read_neither_brings_back_nor_outdates_what_the_watch_told() -> None:
+    for known in ([], [brief(pod(7))], [brief(pod(4, uid="new"))], [pod(5, phase="Running")]):
+        mirror = mirror_of(*known)
+        mirror.complete(pod(5, podIP="10.0.0.1"))
+        assert list(mirror.objects) == known
+
+
+class Asked(Server):
+    """Remembers which pods are to be whole."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.whole: Whole | None = None
+
+    async def listing(
+        self, resource: Resource, *, namespace: str | None = None, whole: Whole | None = None
+    ) -> Listing:
+        if resource == PODS:
+            self.whole = whole
+        else:
+            assert whole is None
+        return await super().listing(resource, namespace=namespace)
+
+
+async def test_pods_that_are_moved_and_their_copies_are_kept_whole() -> None:
+    server = Asked()
+    namespaces = Namespaces(cast("KubeApi", server), SystemClock())
+    copy = {"uid": "c", "annotations": {names.ORIGINAL_POD: "second"}}
+    async with namespaces.using("shop", "first") as namespace:
+        await namespace.read(all_of_it=True)
+        whole = server.whole
+        assert whole is not None
+        assert whole({"uid": "first"})
+        async with namespaces.using("shop", "second"), namespaces.using("shop", "second"):
+            assert whole(copy)
+        assert not whole(copy)
+        assert not whole({"uid": "c"})

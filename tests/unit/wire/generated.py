@@ -142,12 +142,16 @@ def _varint(value: int) -> bytes:
     return made + bytes([value])
 
 
-def wrapped(content: bytes) -> bytes:
+HEAD = part(1, part(1, b"v1") + part(2, b"Pod"))
+TAIL = part(3, b"") + part(4, b"")
+
+
+def wrapped(content: bytes, head: bytes = HEAD, tail: bytes = TAIL) -> bytes:
     """As the body of an answer."""
-    return b"k8s\x00" + part(1, part(1, b"v1")) + part(2, content) + part(3, b"") + part(4, b"")
+    return b"k8s\x00" + head + part(2, content) + tail
 
 
-def frame(kind: str, content: bytes) -> bytes:
+def frame(kind: str, content: bytes, head: bytes = HEAD, tail: bytes = TAIL) -> bytes:
     """As an event of a watch."""
-    event = part(1, kind.encode()) + part(2, part(1, wrapped(content)))
+    event = part(1, kind.encode()) + part(2, part(1, wrapped(content, head, tail)))
     return len(event).to_bytes(4) + event

@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 from rescheduler.wire import ENDPOINT_SLICES, PODS, Resource
 from rescheduler.wire.envelopes import Frame
 from rescheduler.wire.formats import Format, JsonFormat, ListHead, ProtobufFormat
-from tests.unit.wire.generated import encoded, frame, part, wrapped
+from tests.unit.wire.generated import HEAD as HEAD_OF_POD
+from tests.unit.wire.generated import TAIL, encoded, frame, part, wrapped
 
 NAMES = ["one", "two", "three"]
 HEAD = ListHead("token", "7")
@@ -80,6 +81,20 @@ def ends(way: str) -> set[int]:
         if format_.events(stream[position : position + 1]):
             found.add(position + 1)
     return found
+
+
+@pytest.mark.parametrize("size", [0, 1, 127, 128, 300, 20_000])
+@pytest.mark.parametrize("kind", ["ADDED", "MODIFIED", "DELETED", "BOOKMARK", "ERROR"])
+@pytest.mark.parametrize("head", [HEAD_OF_POD, b"", part(1, part(1, b"v1"))])
+@pytest.mark.parametrize("tail", [TAIL, b"", part(4, b"application/json"), part(2, b"later")])
+def test_an_event_is_read_whatever_stands_around_its_object(
+    size: int, kind: str, head: bytes, tail: bytes
+) -> None:
+    content = bytes(number % 256 for number in range(size))
+    said = frame(kind, content, head, tail)
+    # Of a field that comes twice, the last counts.
+    expected = b"later" if b"later" in tail else content
+    assert ProtobufFormat(PODS).events(said * 2) == [Frame(kind, expected)] * 2
 
 
 @pytest.mark.parametrize(
