@@ -58,6 +58,7 @@ async def test_drain_takes_pods_of_any_owner_one_at_a_time(world: World, kind: s
         assert verdicts(records) == [("Completed", "Completed", "Steer")] * 3
         for record in records:
             assert record["status"]["newPod"]["node"] == record["spec"]["target"]
+            assert "fallback" not in record["status"], "the API server was not seen to steer"
         assert full not in await world.nodes_of("web")
         assert all(map(is_ready, await operator.pods()))
     await assert_nothing_of_ours_is_left(world)
@@ -72,6 +73,13 @@ async def test_a_label_takes_them_too(world: World, kind: str) -> None:
     ):
         await label(world, full, "true")
         await world.wait("it is empty", says(world, full, lambda told: told.startswith("empty")))
+
+        async def are_over() -> bool:
+            """The last one has left before its successor is there."""
+            found = await world.records()
+            return all("completionTime" in each["status"] for each in found)
+
+        await world.wait("all moves are over", are_over)
         assert operator.fewest_ready == 2
         assert verdicts(await world.records()) == [("Completed", "Completed", "Steer")] * 3
 

@@ -191,15 +191,19 @@ class Records:
 
     def _pods_of(self, uid: str) -> Mapping[str, str]:
         """Names by UID, of those that the controller counts."""
-        pods = self._snapshot.pods
-        number = next(
-            (n for n, each in enumerate(self._snapshot.owners) if each and each.uid == uid), NONE
-        )
+        pods, number = self._snapshot.pods, self._owner_numbers.get(uid)
+        rows = [] if number is None else self._snapshot.rows_of_owner(number)
         return {
             pods.uids[row]: pods.names[row].rpartition("/")[2]
-            for row in self._snapshot.rows_of_owner(number)
-            if number != NONE and not int(pods.flags[row]) & int(Flag.TERMINATING)
+            for row in rows
+            if not int(pods.flags[row]) & int(Flag.TERMINATING)
         }
+
+    @cached_property
+    def _owner_numbers(self) -> Mapping[str, int]:
+        """By UID."""
+        owners = enumerate(self._snapshot.owners)
+        return {each.uid: number for number, each in owners if each is not None}
 
     def _still_rests(self, record: Object) -> bool:
         return not self._is_forgiven(record) and self._is_within(record, self._rest)
