@@ -15,8 +15,8 @@ from rescheduler.migrate.deciding.replacing import replacement
 from rescheduler.migrate.deciding.stages import Phase
 from rescheduler.migrate.deciding.steps import describe
 from rescheduler.model import names
-from tests.unit.migrate.steering_drive import SETTINGS, Drive, Event
-from tests.unit.migrate.steering_scenes import ACTIONS, LOOKS, problems
+from tests.unit.migrate.steering_drive import FAULTS, SETTINGS, Drive, Event, Fault
+from tests.unit.migrate.steering_scenes import ACTIONS, LOOKS, counts, problems
 from tests.unit.migrate.toy_controllers import ELSEWHERE, PREFERRED, SOURCE, TARGET
 from tests.unit.migrate.toy_objects import Object, clone, labels_of
 from tests.unit.migrate.toy_workload import ToyWorkload
@@ -99,6 +99,15 @@ def test_whatever_happens_meanwhile_it_ends_in_order(kind: str, action: str) -> 
     for look in LOOKS:
         drive = Drive(foreign(kind=kind), [Event(look, ACTIONS[action])]).to_the_end()
         assert [*problems(drive)] == [], look
+
+
+@each_kind
+@pytest.mark.parametrize("fault", FAULTS)
+def test_whoever_dies_meanwhile_it_is_moved_once(kind: str, fault: Fault) -> None:
+    for look in LOOKS:
+        drive = Drive(foreign(kind=kind), [Event(look, fault=fault)]).to_the_end()
+        assert [*problems(drive), *counts(drive)] == [], look
+        assert drive.cluster.evicted in ([], [drive.cluster.original_uid])
 
 
 @pytest.mark.parametrize("action", UNSEEN)
