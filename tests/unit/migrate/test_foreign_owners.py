@@ -26,10 +26,16 @@ from tests.unit.migrate.toy_workload import ToyWorkload
 class ToyForeign(ToyWorkload):
     """It makes pods as its `kind` does, with the same names or new ones, and is something else."""
 
+    replaces: bool = True
+
     def __post_init__(self) -> None:
         super().__post_init__()
         owner = Owner("apps.kruise.io/v1beta1", "StatefulSet", "web", self.owner_uid)
         self.intent = replace(self.intent, owner=owner)
+
+    def _sync_others(self, workload: Object) -> None:
+        if self.replaces or not self.is_set_up:
+            super()._sync_others(workload)
 
     def view(self) -> View:
         return replace(
@@ -116,6 +122,12 @@ def test_one_whose_owner_is_gone_is_told_to_be_missing(action: str) -> None:
     assert drive.outcome.reason in (Reason.REPLACEMENT_NOT_READY, Reason.ORIGINAL_GONE)
     assert drive.cluster.temporary == []
     assert not drive.cluster.is_steering
+
+
+def test_that_nobody_makes_it_anew_is_remembered_even_of_one_that_was_not_ready() -> None:
+    drive = Drive(foreign(kind="ReplicaSet", unready=True, replaces=False)).to_the_end()
+    assert drive.cluster.evicted == [drive.cluster.original_uid]
+    assert drive.outcome.reason is Reason.REPLACEMENT_NOT_READY
 
 
 def test_where_the_policy_is_missing_it_goes_unsteered() -> None:

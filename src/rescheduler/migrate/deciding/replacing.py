@@ -22,7 +22,9 @@ def next_step(intent: Intent, view: View, progress: Progress) -> Step:
         return _wait("the original is terminating", Stage.WAIT_GONE, intent, view, progress)
     if found is not None and (_suffices(found, progress) or histories.is_on(found, intent)):
         return _welcome(intent, view, progress, found)
-    late = Reason.TIMED_OUT if progress.unready else Reason.REPLACEMENT_NOT_READY
+    # Whether a controller that we do not know makes pods anew matters, however this one was.
+    is_nobody_hurt = progress.unready and not (found is None and intent.is_of_foreign)
+    late = Reason.TIMED_OUT if is_nobody_hurt else Reason.REPLACEMENT_NOT_READY
     if original is not None:
         # A finalizer or a dead node holds it: a StatefulSet makes no successor before it is gone.
         return _end(intent, view, late, "the original does not end")
