@@ -24,6 +24,7 @@ KINDS: Mapping[str, tuple[str, str, bool]] = {
     "ServiceAccount": ("v1", "serviceaccounts", True),
     "ConfigMap": ("v1", "configmaps", True),
     "Event": ("v1", "events", True),
+    "ReplicationController": ("v1", "replicationcontrollers", True),
     "ResourceQuota": ("v1", "resourcequotas", True),
     "Deployment": ("apps/v1", "deployments", True),
     "ReplicaSet": ("apps/v1", "replicasets", True),

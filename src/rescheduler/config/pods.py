@@ -69,6 +69,13 @@ class PodRules:
     one with a volume for one pod at a time, one with ports of its node. Default WhenAsked.
     """
 
+    other_controllers: str = setting("otherControllers", _PERMISSION, default=WHEN_ASKED)
+    """Whether pods may move whose controller is of a kind that we do not know, such as a CloneSet
+    or a database's Cluster: they are evicted, one of an owner at a time, and only that controller
+    makes them anew. Protects what it alone knows how to stop and to start. Default WhenAsked.
+    `interruptions` counts beside it.
+    """
+
     group_label: str = setting("groupLabel", LabelKey(), default="")
     """Pods of a namespace that share a value of this label move together or not at all, as those do
     that belong to one group of the coscheduling plugin or of Kueue. Default: no such label.

@@ -5,7 +5,7 @@ from collections.abc import Container, Iterable
 
 from rescheduler.kube import KubeApi, errors
 from rescheduler.migrate.admission import Workload
-from rescheduler.model import objects
+from rescheduler.model import controllers, objects
 from rescheduler.model.objects import Object
 from rescheduler.wire import PODS
 
@@ -39,4 +39,5 @@ class Owning:
         if owner is None or pod["metadata"]["uid"] != uid:
             self.workloads[uid] = None
             return
-        self.workloads[uid] = Workload(uid=owner["uid"], is_restarted=owner["kind"] != "ReplicaSet")
+        kind = controllers.known_as(owner["kind"], owner["apiVersion"])
+        self.workloads[uid] = Workload(uid=owner["uid"], is_restarted=kind != "ReplicaSet")

@@ -29,6 +29,7 @@ class Node:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Owner:
     kind: str
+    """As it is known: see `controllers.known_as`."""
     name: str
     uid: str
 

@@ -50,3 +50,6 @@ PASSING = frozenset(
 
 LEFT_SHORT = "ReplacementNotReady"
 """Its workload was left with a pod less."""
+
+BACK_ON_SOURCE = "BackOnSource"
+"""The pod was made anew where it had been."""

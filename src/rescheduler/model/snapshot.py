@@ -159,6 +159,12 @@ class Snapshot:
         ordered, starts = self._by_class
         return ordered[starts[pod_class] : starts[pod_class + 1]]
 
+    def rows_of_owner(self, owner: int) -> list[int]:
+        """Of the pods that are there: not of copies that are only assumed."""
+        rows = self.rows[self.pods.owner[self.rows] == owner]
+        found: list[int] = rows[self.pods.flags[rows] & int(Flag.ASSUMED) == 0].tolist()
+        return found
+
     def rows_on(self, node: str) -> Numbers:
         ordered, starts = self._by_node
         number = self.node_numbers[node]

@@ -11,8 +11,8 @@ from functools import cached_property
 from typing import Final
 
 from rescheduler.config import Configuration, durations
-from rescheduler.model import reasons
-from rescheduler.model.columns import NONE
+from rescheduler.model import controllers, reasons
+from rescheduler.model.columns import NONE, Flag
 from rescheduler.model.moves import Passing
 from rescheduler.model.objects import Object, spec
 from rescheduler.model.snapshot import Snapshot
@@ -62,6 +62,8 @@ class Records:
         if number == NONE:
             return ()
         owner = self._snapshot.owners[number]
+        if owner and owner.uid in self._unreplaced:
+            return (self._unreplaced[owner.uid],)
         record = self._left_short.get(owner.uid) if owner else None
         words = f"its workload's last move left it short: look at pmig {record}"
         return (Passing(words),) if record else ()
@@ -71,6 +73,15 @@ class Records:
         number = int(self._snapshot.pods.owner[row])
         owner = self._snapshot.owners[number] if number != NONE else None
         return self._no_copies.get(owner.uid, "") if owner and self._all else ""
+
+    def why_it_would_come_back(self, row: int) -> tuple[str, ...]:
+        """Because its controller puts pods where they were, whatever a scheduler says."""
+        number, node = int(self._snapshot.pods.owner[row]), int(self._snapshot.node_of_pod[row])
+        owner = self._snapshot.owners[number] if NONE not in (number, node) else None
+        if owner is None:
+            return ()
+        told = self._put_back.get((owner.uid, self._snapshot.nodes[node].name))
+        return (told,) if told else ()
 
     @cached_property
     def unfinished(self) -> Mapping[str, Object]:
@@ -160,10 +171,61 @@ class Records:
             if (
                 owner.get("uid")
                 and was_left
+                and not controllers.is_foreign(_kind(owner))
                 and (self._still_rests(record) or self._is_short(namespace, owner))
             ):
                 found[owner["uid"]] = name
         return found
+
+    @cached_property
+    def _unreplaced(self) -> Mapping[str, str]:
+        """By the UID of a controller of which we know no more than its pods: who was evicted and
+        not made anew, in words. However long ago, and whoever asks: the next one may be lost, too.
+        """
+        return {
+            owner["uid"]: f"nobody has made {spec(record)['pod']['name']} of its {_kind(owner)} "
+            f"anew, which was evicted: the others stay until somebody does, or `kubectl delete "
+            f"pmig {record['metadata']['name']}`"
+            for record, owner in self._of_foreign(reasons.LEFT_SHORT)
+            if controllers.is_unreplaced(record, self._pods_of(owner["uid"]))
+        }
+
+    @cached_property
+    def _put_back(self) -> Mapping[tuple[str, str], str]:
+        """The same of who was made anew and is where he was; by UID of the controller, and node."""
+        found: dict[tuple[str, str], str] = {}
+        for record, owner in self._of_foreign(reasons.BACK_ON_SOURCE):
+            made, name = _status(record).get("newPod") or {}, record["metadata"]["name"]
+            if made.get("uid") in self._pods_of(owner["uid"]):
+                found[owner["uid"], made.get("node", "")] = (
+                    f"its {_kind(owner)} has put {made.get('name')} back on {made.get('node')}: "
+                    f"its pods there stay until `kubectl delete pmig {name}`"
+                )
+        return found
+
+    def _of_foreign(self, reason: str) -> Iterable[tuple[Object, Object]]:
+        """Migrations that failed for this reason, with their owner."""
+        for _, record in sorted(self._all.items()):
+            owner = _status(record).get("owner") or {}
+            has_failed = _phase(record) == FAILED and _status(record).get("reason") == reason
+            if has_failed and owner.get("uid") and controllers.is_foreign(_kind(owner)):
+                yield record, owner
+
+    def _pods_of(self, uid: str) -> Mapping[str, str]:
+        """Names by UID, of those that the controller counts."""
+        pods, number = self._snapshot.pods, self._owner_numbers.get(uid)
+        rows = [] if number is None else self._snapshot.rows_of_owner(number)
+        return {
+            pods.uids[row]: pods.names[row].rpartition("/")[2]
+            for row in rows
+            if not int(pods.flags[row]) & int(Flag.TERMINATING)
+        }
+
+    @cached_property
+    def _owner_numbers(self) -> Mapping[str, int]:
+        """By UID."""
+        owners = enumerate(self._snapshot.owners)
+        return {each.uid: number for number, each in owners if each is not None}
 
     def _still_rests(self, record: Object) -> bool:
         return not self._is_forgiven(record) and self._is_within(record, self._rest)
@@ -201,6 +263,10 @@ def is_ending(record: Object) -> bool:
     """The copy serves in place of the original, which is told to end: that holds up nobody."""
     status = _status(record)
     return status.get("step") == "WaitGone" and status.get("method") in ("Surge", "Copy")
+
+
+def _kind(owner: Object) -> str:
+    return controllers.known_as(owner.get("kind", ""), owner.get("apiVersion", ""))
 
 
 def _uid(record: Object) -> str:

@@ -35,6 +35,7 @@ ARGS: Document = {
         "jobs": "Allowed",
         "barePods": "Allowed",
         "interruptions": "Allowed",
+        "otherControllers": "Allowed",
         "groupLabel": "example.com/group",
     },
     "stability": {

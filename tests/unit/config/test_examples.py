@@ -25,6 +25,7 @@ def test_the_defaults_are_those_of_the_requirements() -> None:
     assert (DEFAULTS.pods.empty_dir, DEFAULTS.pods.local_storage) == ("Allowed", "WhenAsked")
     assert (DEFAULTS.pods.jobs, DEFAULTS.pods.bare_pods) == ("Never", "WhenAsked")
     assert (DEFAULTS.pods.interruptions, DEFAULTS.pods.group_label) == ("WhenAsked", "")
+    assert DEFAULTS.pods.other_controllers == "WhenAsked"
     assert (DEFAULTS.stability.margin_points, DEFAULTS.stability.move_cost_percent) == (5, 20)
     assert DEFAULTS.stability.cooldown == config.Cooldown(
         pod_seconds=3600, workload_seconds=1800, node_seconds=600
@@ -99,6 +100,7 @@ COMPLETE = config.Configuration(
         jobs=config.ALLOWED,
         bare_pods=config.ALLOWED,
         interruptions=config.ALLOWED,
+        other_controllers=config.ALLOWED,
         group_label="example.com/group",
     ),
     stability=config.Stability(

@@ -125,6 +125,7 @@ others = st.builds(
         jobs=permissions,
         bare_pods=permissions,
         interruptions=permissions,
+        other_controllers=permissions,
         group_label=st.sampled_from(["", "group", "example.com/y"]),
     ),
     stability=st.builds(

@@ -62,7 +62,8 @@ ON_A_CLAIM = _spec(volumes=[{"name": "d", "persistentVolumeClaim": {"claimName":
 
 
 def _owned(intent: Intent, kind: str) -> Intent:
-    return replace(intent, owner=Owner("apps/v1", kind, "x", "x"))
+    version = "batch/v1" if kind == "Job" else "apps/v1"
+    return replace(intent, owner=Owner(version, kind, "x", "x"))
 
 
 # ---------------------------------------------------------------------- by kind of owner
@@ -76,7 +77,7 @@ def test_a_pod_that_nobody_controls_is_copied() -> None:
     assert choose(*scene(alone=True)) is Method.COPY
 
 
-@pytest.mark.parametrize("kind", ["StatefulSet", "Job"])
+@pytest.mark.parametrize("kind", ["StatefulSet", "Job", "Widget"])
 def test_others_are_evicted_and_steered_where_they_may_be_interrupted(kind: str) -> None:
     intent, view = scene()
     intent = _owned(intent, kind)
@@ -91,7 +92,6 @@ def test_others_are_evicted_and_steered_where_they_may_be_interrupted(kind: str)
     [
         ("DaemonSet", "it belongs to a DaemonSet"),
         ("Node", "it is a static pod"),
-        ("Widget", "there is no way to move pods of a Widget"),
     ],
 )
 def test_some_cannot_be_moved_at_all(kind: str, reason: str) -> None:

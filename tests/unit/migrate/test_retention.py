@@ -1,6 +1,7 @@
 """Which records have been kept for long enough."""
 
 from datetime import UTC, datetime
+from typing import Any
 
 from rescheduler.config import Retention
 from rescheduler.migrate.retention import outdated
@@ -39,3 +40,16 @@ def test_who_ended_before_the_rest_of_its_group_stays_until_they_have() -> None:
     assert outdated([ended, rest], limits, NOW) == []
     rest["status"] |= {"phase": "Completed", "completionTime": "2026-01-01T11:00:00Z"}
     assert len(outdated([ended, rest], limits, NOW)) == 2
+
+
+def test_age_does_not_forget_whom_a_controller_that_we_do_not_know_never_made_anew() -> None:
+    def lost(kind: str, version: str) -> dict[str, Any]:
+        owner = {"apiVersion": version, "kind": kind, "name": "db", "uid": "u"}
+        status = {"reason": "ReplacementNotReady", "owner": owner}
+        return record("db-0", phase="Failed", ended="2026-01-01T09:00:00Z", status=status)
+
+    known, foreign = lost("StatefulSet", "apps/v1"), lost("StatefulSet", "apps.kruise.io/v1beta1")
+    by_age = Retention(max_age_seconds=60.0, max_count=100)
+    assert outdated([known, foreign], by_age, NOW) == [known]
+    by_number = Retention(max_age_seconds=60.0, max_count=0)
+    assert outdated([foreign], by_number, NOW) == [foreign]

@@ -68,7 +68,6 @@ STAYS = [
     (pod(owner=owned_by("Job")), "it belongs to a Job, and pods.jobs is Never"),
     (pod(owner=owned_by("DaemonSet")), "it belongs to a DaemonSet"),
     (pod(owner=owned_by("Node")), "it is a static pod"),
-    (pod(owner=owned_by("Rollout")), "there is no way to move pods of a Rollout"),
     (pod(schedulerName="volcano"), "another scheduler places it: volcano"),
     (pod(resourceClaims=[{"name": "gpu"}]), "it has resource claims"),
     (pod(schedulingGates=[{"name": "wait"}]), "it has scheduling gates"),

@@ -163,7 +163,9 @@ def test_attempts_are_counted_among_those_that_gave_way() -> None:
 
 
 def test_they_are_reasons_that_records_give() -> None:
-    assert {*reasons.GAVE_WAY, reasons.LEFT_SHORT} <= {each.value for each in Reason}
+    assert {*reasons.GAVE_WAY, reasons.LEFT_SHORT, reasons.BACK_ON_SOURCE} <= {
+        each.value for each in Reason
+    }
     # The other way round there are more: a budget that refuses may do so every time.
     assert {each.value for each in GIVING_WAY} >= reasons.GAVE_WAY
 

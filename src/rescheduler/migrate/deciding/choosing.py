@@ -104,17 +104,15 @@ def choose(intent: Intent, view: View) -> Method | End:
 def _by_owner(intent: Intent, view: View, original: Object, wanted: Method | None) -> Method | End:
     if intent.owner is None:
         return _for_bare(intent, view, original, wanted)
-    match intent.owner.kind:
+    match intent.owner.known_as:
         case "ReplicaSet":
             return _for_replica(intent, view, original, wanted)
-        case "StatefulSet" | "Job":
-            hinders = f"it is one of a {intent.owner.kind}"
-            return _by_eviction(intent, original, hinders, wanted)
         case "DaemonSet":
             return verdicts.never("it belongs to a DaemonSet")
         case "Node":
             return verdicts.never("it is a static pod")
-    return verdicts.never(f"there is no way to move pods of a {intent.owner.kind}")
+    hinders = f"it is one of a {intent.owner.known_as}"
+    return _by_eviction(intent, original, hinders, wanted)
 
 
 def _wanted(intent: Intent, original: Object) -> Method | End | None:

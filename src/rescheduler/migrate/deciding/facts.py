@@ -9,6 +9,7 @@ from rescheduler.config import Migration
 from rescheduler.migrate.deciding import naming
 from rescheduler.migrate.deciding.outcomes import Outcome
 from rescheduler.migrate.deciding.stages import Method
+from rescheduler.model import controllers
 from rescheduler.model.objects import Object
 
 
@@ -19,6 +20,15 @@ class Owner(NamedTuple):
     kind: str
     name: str
     uid: str
+
+    @property
+    def known_as(self) -> str:
+        return controllers.known_as(self.kind, self.api_version)
+
+    @property
+    def is_foreign(self) -> bool:
+        """Of a kind that we do not know: what it wants, only its pods tell."""
+        return controllers.is_foreign(self.known_as)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,6 +65,10 @@ class Intent:
     @property
     def full_name(self) -> str:
         return f"{self.namespace}/{self.pod}"
+
+    @property
+    def is_of_foreign(self) -> bool:
+        return self.owner is not None and self.owner.is_foreign
 
     @property
     def replica_set(self) -> str:

@@ -15,9 +15,10 @@ from rescheduler.migrate.deciding import (
 from rescheduler.migrate.deciding.facts import Intent, Owner, Progress, View
 from rescheduler.migrate.deciding.outcomes import Reason
 from rescheduler.migrate.deciding.stages import Phase, Stage
+from rescheduler.model import controllers, reasons
 from rescheduler.model.objects import Object, is_active, labels, spec
 
-_MADE_ANEW: Final = ("ReplicaSet", "StatefulSet", "Job")
+_PART_OF_A_NODE: Final = ("DaemonSet", "Node")
 _LEFT: Final = frozenset(
     {Stage.EVICT, Stage.WAIT_GONE, Stage.WAIT_REPLACEMENT, Stage.CLEAN_UP, Stage.DONE}
 )
@@ -40,14 +41,16 @@ def first(
 def _all(
     intent: Intent, owner: Owner, view: View, original: Object, progress: Progress
 ) -> Iterator[Objection]:
-    if owner.kind not in _MADE_ANEW:
+    if owner.kind in _PART_OF_A_NODE:
         message = f"there is no way to move pods of a {owner.kind}"
         yield Objection(message, Reason.NOT_MOVABLE, Reason.NOT_MOVABLE)
         return
-    if view.workload is None:
+    if view.workload is None and not owner.is_foreign:
         yield Objection(f"its {owner.kind} is gone", Reason.NOT_NOW, Reason.WORKLOAD_GONE)
         return
     yield from _of_the_pod(intent, view, original)
+    if owner.is_foreign and (lesson := _what_became_of_others(intent, owner, view)):
+        yield Objection(lesson, Reason.NOT_MOVABLE, Reason.NOT_MOVABLE)
     if progress.unready:
         yield from _if_it_is_missed(intent, view, original)
     else:
@@ -67,7 +70,7 @@ def _if_it_is_missed(intent: Intent, view: View, original: Object) -> Iterator[O
     if choosing.is_missed(intent, original):
         message = "it is Ready by now, and would be missed"
         yield Objection(message, Reason.NOT_NOW, Reason.NOT_NOW)
-    if ending := resting.why_ending(view):
+    if ending := resting.why_ending(intent, view):
         yield Objection(ending, Reason.NOT_NOW, Reason.WORKLOAD_CHANGED)
 
 
@@ -75,7 +78,9 @@ def _of_the_workload(intent: Intent, view: View, progress: Progress) -> Iterator
     if changed := resting.why_changed(view):
         yield Objection(changed, Reason.NOT_NOW, Reason.WORKLOAD_CHANGED)
     stuck = resting.stuck(intent, view, progress.now)
-    if not mates_have_left(intent, view) and (unready := resting.why_unready(view, stuck)):
+    if mates_have_left(intent, view):
+        return
+    if unready := resting.why_unready(intent, view, stuck):
         yield Objection(unready, Reason.NOT_NOW, Reason.SIBLING_NOT_READY)
 
 
@@ -114,6 +119,28 @@ def _who_is_first(intent: Intent, owner: Owner, view: View) -> str:
     return ""
 
 
+def _what_became_of_others(intent: Intent, owner: Owner, view: View) -> str:
+    """Of a controller of which we know no more than its pods: what it did with one of them, it may
+    do with the next.
+    """
+    there = {each["metadata"]["uid"]: _name(each) for each in view.pods if is_active(each)}
+    for each in view.records:
+        standing = records.standing_of(each)
+        if standing.owner is None or standing.owner.uid != owner.uid or _has_not_failed(each):
+            continue
+        kind, name = owner.known_as, each["spec"]["pod"]["name"]
+        if standing.reason == reasons.LEFT_SHORT and controllers.is_unreplaced(each, there):
+            return f"nobody has made {name} of its {kind} anew, which was evicted"
+        was_here = standing.new_node == intent.source and standing.new_uid in there
+        if standing.reason == reasons.BACK_ON_SOURCE and was_here:
+            return f"its {kind} has put {standing.new_pod} back on {intent.source}"
+    return ""
+
+
+def _has_not_failed(record: Object) -> bool:
+    return records.phase_of(record) is not Phase.FAILED
+
+
 def mates_have_left(intent: Intent, view: View) -> bool:
     """Whether others of the same group are being evicted by now: all were ready to leave then, and
     the pods that their workload lacks are those.
@@ -129,8 +156,8 @@ def _order(record: Object) -> tuple[str, str]:
     return (record.get("status") or {}).get("startTime") or "", _name(record)
 
 
-def _name(record: Object) -> str:
-    return str(record["metadata"]["name"])
+def _name(raw: Object) -> str:
+    return str(raw["metadata"]["name"])
 
 
 def _group(record: Object) -> str:

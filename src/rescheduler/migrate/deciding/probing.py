@@ -6,6 +6,7 @@ The admission policy adds its preference to what it is shown, a moment after it 
 import copy
 from typing import Any, Final
 
+from rescheduler.migrate.deciding import standalone_copies
 from rescheduler.migrate.deciding.facts import Intent, Owner
 from rescheduler.model.objects import Object, spec
 
@@ -13,24 +14,31 @@ _PREFERRED: Final = "preferredDuringSchedulingIgnoredDuringExecution"
 _NAME_LIMIT: Final = 63
 _ID_LENGTH: Final = 5
 
+_Made = tuple[dict[str, str], dict[str, str], dict[str, Any]]
+"""Labels, annotations and specification."""
+
 
 def body(intent: Intent, owner: Owner, workload: Object) -> dict[str, Any]:
     """A pod just as the owner would make it, but for its name."""
-    template = copy.deepcopy(dict(workload["spec"]["template"]))
-    metadata = template.get("metadata") or {}
+    return _body(intent, owner, _from_template(intent, workload))
+
+
+def body_like(intent: Intent, owner: Owner, original: Object) -> dict[str, Any]:
+    """The same of an owner whose template nobody but it can read: as the pod that it made."""
+    return _body(intent, owner, _from_pod(intent, original))
+
+
+def _body(intent: Intent, owner: Owner, made: _Made) -> dict[str, Any]:
+    labels, annotations, pod = made
     suffix = f"-probe-{intent.id[:_ID_LENGTH]}"
-    pod = template["spec"]
-    if claimed := _claimed_volumes(intent, workload):
-        own = [each for each in pod.get("volumes") or () if each["name"] not in claimed]
-        pod["volumes"] = [*own, *claimed.values()]
     return {
         "apiVersion": "v1",
         "kind": "Pod",
         "metadata": {
             "name": intent.pod[: _NAME_LIMIT - len(suffix)].rstrip("-.") + suffix,
             "namespace": intent.namespace,
-            "labels": metadata.get("labels") or {},
-            "annotations": metadata.get("annotations") or {},
+            "labels": labels,
+            "annotations": annotations,
             "ownerReferences": [
                 {
                     "apiVersion": owner.api_version,
@@ -45,14 +53,34 @@ def body(intent: Intent, owner: Owner, workload: Object) -> dict[str, Any]:
     }
 
 
+def _from_template(intent: Intent, workload: Object) -> _Made:
+    template = copy.deepcopy(dict(workload["spec"]["template"]))
+    metadata = template.get("metadata") or {}
+    pod = template["spec"]
+    if claimed := _claimed_volumes(intent, workload):
+        own = [each for each in pod.get("volumes") or () if each["name"] not in claimed]
+        pod["volumes"] = [*own, *claimed.values()]
+    return metadata.get("labels") or {}, metadata.get("annotations") or {}, pod
+
+
+def _from_pod(intent: Intent, original: Object) -> _Made:
+    labels, annotations, pod = standalone_copies.as_made(original)
+    affinity = (pod.get("affinity") or {}).get("nodeAffinity") or {}
+    if wishes := affinity.get(_PREFERRED):
+        # It may have been steered there before, and not have come.
+        affinity[_PREFERRED] = [each for each in wishes if not _is_wished(each, intent)]
+    return labels, annotations, pod
+
+
 def is_steered(pod: Object, intent: Intent) -> bool:
     """Whether the answer of the dry run has our preference."""
     affinity = (spec(pod).get("affinity") or {}).get("nodeAffinity") or {}
+    return any(_is_wished(each, intent) for each in affinity.get(_PREFERRED) or ())
+
+
+def _is_wished(preferred: Object, intent: Intent) -> bool:
     wanted = {"key": "metadata.name", "operator": "In", "values": [intent.target]}
-    return any(
-        wanted in ((each.get("preference") or {}).get("matchFields") or ())
-        for each in affinity.get(_PREFERRED) or ()
-    )
+    return wanted in ((preferred.get("preference") or {}).get("matchFields") or ())
 
 
 def _claimed_volumes(intent: Intent, workload: Object) -> dict[str, dict[str, Any]]:

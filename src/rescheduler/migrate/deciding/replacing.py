@@ -12,7 +12,7 @@ from rescheduler.migrate.deciding.records import is_steering
 from rescheduler.migrate.deciding.stages import Stage
 from rescheduler.migrate.deciding.steps import DeleteBudget, End, LabelRecord, PatchPod, Step, Wait
 from rescheduler.model import conditions, names
-from rescheduler.model.objects import Object, is_active, is_terminating, spec
+from rescheduler.model.objects import Object, controller, is_active, is_terminating, spec
 
 
 def next_step(intent: Intent, view: View, progress: Progress) -> Step:
@@ -22,7 +22,9 @@ def next_step(intent: Intent, view: View, progress: Progress) -> Step:
         return _wait("the original is terminating", Stage.WAIT_GONE, intent, view, progress)
     if found is not None and (_suffices(found, progress) or histories.is_on(found, intent)):
         return _welcome(intent, view, progress, found)
-    late = Reason.TIMED_OUT if progress.unready else Reason.REPLACEMENT_NOT_READY
+    # Whether a controller that we do not know makes pods anew matters, however this one was.
+    is_nobody_hurt = progress.unready and not (found is None and intent.is_of_foreign)
+    late = Reason.TIMED_OUT if is_nobody_hurt else Reason.REPLACEMENT_NOT_READY
     if original is not None:
         # A finalizer or a dead node holds it: a StatefulSet makes no successor before it is gone.
         return _end(intent, view, late, "the original does not end")
@@ -51,10 +53,20 @@ def replacement(intent: Intent, view: View, progress: Progress) -> Object | None
     if not has_begun(view, progress):
         return None
     before = progress.siblings | {intent.uid}
-    new = [pod for pod in view.pods if pod["metadata"]["uid"] not in before]
-    found = [pod for pod in new if _counts(pod, view) and _takes_its_place(pod, intent, view)]
-    # Should others of the workload have been made anew meanwhile, the one that we steered.
-    found.sort(key=lambda pod: (_node(pod) != intent.target, _made_at(pod), _name(pod)))
+    new = [pod for pod in _made_by_it(intent, view) if pod["metadata"]["uid"] not in before]
+    found = [
+        pod for pod in new if _counts(pod, view) and _takes_its_place(pod, intent, view, progress)
+    ]
+    # Should others of the workload have been made anew meanwhile, its namesake, or the one that we
+    # steered.
+    found.sort(
+        key=lambda pod: (
+            _name(pod) != intent.pod,
+            _node(pod) != intent.target,
+            _made_at(pod),
+            _name(pod),
+        )
+    )
     return found[0] if found else None
 
 
@@ -80,7 +92,24 @@ def _counts(pod: Object, view: View) -> bool:
     return is_active(pod) or bool(view.job and _phase(pod) == "Succeeded")
 
 
-def _takes_its_place(pod: Object, intent: Intent, view: View) -> bool:
+def _made_by_it(intent: Intent, view: View) -> list[Object]:
+    """By whoever controls it now, if its name is the same: an operator may have made that anew."""
+    if not intent.is_of_foreign:
+        return list(view.pods)
+    known = {pod["metadata"]["uid"] for pod in view.pods}
+    namesakes = [
+        pod
+        for pod in view.neighbours
+        if _name(pod) == intent.pod and controller(pod) and pod["metadata"]["uid"] not in known
+    ]
+    return [*view.pods, *namesakes]
+
+
+def _takes_its_place(pod: Object, intent: Intent, view: View, progress: Progress) -> bool:
+    if intent.is_of_foreign:
+        # Another name may be that of another pod, which its controller has made anew by itself.
+        are_as_many = sum(map(is_active, view.pods)) >= len(progress.siblings)
+        return _name(pod) == intent.pod or are_as_many
     if view.stateful_set:
         return _name(pod) == intent.pod
     if view.job and spec(view.job).get("completionMode") == "Indexed":

@@ -25,8 +25,10 @@ def why_changed(view: View) -> str:
     return _why_job_ended(view.job) if view.job else ""
 
 
-def why_ending(view: View) -> str:
-    """Why it will not need the pod any more."""
+def why_ending(intent: Intent, view: View) -> str:
+    """Why it will not need the pod any more. Of a kind that we do not know, only time will tell."""
+    if intent.is_of_foreign:
+        return ""
     workload = view.workload
     if workload is None or is_terminating(workload):
         return "its workload is being deleted"
@@ -49,11 +51,13 @@ def stuck(intent: Intent, view: View, now: datetime) -> frozenset[str]:
     )
 
 
-def why_unready(view: View, stuck: Container[str] = ()) -> str:
+def why_unready(intent: Intent, view: View, stuck: Container[str] = ()) -> str:
     """An eviction on top of a pod that is missing already would be one too many; and a StatefulSet
     makes no pod anew before all those of lower ordinals are Ready. Those that are `stuck` will not
     come back, whatever is waited for.
     """
+    if intent.is_of_foreign:
+        return _why_one_is_missing(view)
     workload = view.replica_set or view.stateful_set
     if workload is None:
         return ""
@@ -73,12 +77,25 @@ def why_unready(view: View, stuck: Container[str] = ()) -> str:
     return f"{min(unready)} is not Ready" if unready else ""
 
 
+def _why_one_is_missing(view: View) -> str:
+    """As far as it can be seen: how many there should be, only their controller knows."""
+    for pod in view.pods:
+        name = pod["metadata"]["name"]
+        if is_terminating(pod):
+            return f"{name} is terminating"
+        if is_active(pod) and not conditions.holds(pod, "Ready"):
+            return f"{name} is not Ready"
+    return ""
+
+
 def why_no_successor(intent: Intent, view: View, *, was_ready: bool = True) -> str:
-    """Why the workload will not make the evicted pod anew; empty: it should."""
+    """Why the workload will not make the evicted pod anew; empty: it should, or nobody knows."""
+    if intent.is_of_foreign:
+        return ""
     if view.workload is None:
         return "its workload is gone"
     # One that was not Ready may have been evicted in the middle of a rollout.
-    if changed := why_changed(view) if was_ready else why_ending(view):
+    if changed := why_changed(view) if was_ready else why_ending(intent, view):
         return changed
     active = sum(is_active(pod) for pod in view.pods)
     if view.replica_set:

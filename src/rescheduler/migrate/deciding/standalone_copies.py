@@ -77,6 +77,11 @@ def build(intent: Intent, original: Object, *, at: datetime) -> dict[str, Any]:
     }
 
 
+def as_made(original: Object) -> tuple[dict[str, str], dict[str, str], dict[str, Any]]:
+    """Labels, annotations and specification, as far as a create takes them."""
+    return labels_of(original), _annotations_of(original), _spec_of(original)
+
+
 def labels_of(original: Object) -> dict[str, str]:
     """Those by which others find the pod."""
     return {key: value for key, value in labels(original).items() if key not in _LABELS}

@@ -43,7 +43,7 @@ from rescheduler.migrate.deciding.steps import (
     Wait,
 )
 from rescheduler.model import names
-from rescheduler.model.objects import Object, is_terminating
+from rescheduler.model.objects import Object, is_active, is_terminating
 
 __all__ = ["is_steered", "next_step", "replacement"]
 
@@ -90,7 +90,7 @@ def _prepare(intent: Intent, view: View, progress: Progress) -> Step:
         return _ask_and_mark(intent, view, original, progress)
     return (
         _protect(intent, view, progress)
-        or _steer(intent, owner, view, progress)
+        or _steer(intent, owner, view, original, progress)
         or _evict(intent, view, original, progress)
     )
 
@@ -124,7 +124,9 @@ def _protect(intent: Intent, view: View, progress: Progress) -> Step | None:
     return verdicts.give_up(Reason.BUDGET_REFUSED, waiting)
 
 
-def _steer(intent: Intent, owner: Owner, view: View, progress: Progress) -> Step | None:
+def _steer(
+    intent: Intent, owner: Owner, view: View, original: Object, progress: Progress
+) -> Step | None:
     record = replacing.own_record(intent, view)
     if progress.fallback == _STEERING_REFUSED and record and is_steering(record):
         return LabelRecord({names.STEERING: None})  # whoever wrote that down died before it
@@ -135,7 +137,9 @@ def _steer(intent: Intent, owner: Owner, view: View, progress: Progress) -> Step
     if progress.steered:
         return None
     if not _is_steering_late(intent, progress):
-        return Probe(probing.body(intent, owner, view.workload or {}))
+        known = view.workload
+        body = probing.body(intent, owner, known) if known else None
+        return Probe(body or probing.body_like(intent, owner, original))
     if intent.settings.fallback == NO_FALLBACK:
         message = (
             "the API server does not steer: is the admission policy rescheduler-steering installed?"
@@ -163,7 +167,8 @@ def _evict(intent: Intent, view: View, original: Object, progress: Progress) -> 
     if is_refused and not objections.mates_have_left(intent, view):
         return verdicts.give_up(Reason.BUDGET_REFUSED, _REFUSED)
     # By these the successor is known later.
-    note["siblings"] = tuple(sorted(pod["metadata"]["uid"] for pod in view.pods))
+    counted = filter(is_active, view.pods) if intent.is_of_foreign else view.pods
+    note["siblings"] = tuple(sorted(pod["metadata"]["uid"] for pod in counted))
     grace = patience.grace(original, intent.settings)
     return Evict("evicts the original", original, grace, note=note)
 

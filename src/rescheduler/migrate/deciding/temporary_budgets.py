@@ -7,14 +7,21 @@ only where nobody else has any, and it goes as soon as somebody else has one.
 
 import hashlib
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
 from rescheduler.config.migration import TemporaryBudget
-from rescheduler.migrate.deciding import selecting
+from rescheduler.migrate.deciding import selecting, standalone_copies
 from rescheduler.migrate.deciding.facts import Intent, View
 from rescheduler.model import conditions, names
-from rescheduler.model.objects import Object, controller, is_terminating, labels, spec
+from rescheduler.model.objects import (
+    Object,
+    controller,
+    is_active,
+    is_terminating,
+    labels,
+    spec,
+)
 
 _SUFFIX: Final = "-rescheduler-pdb"
 _NAME_LIMIT: Final = 253
@@ -40,22 +47,24 @@ def of_others(intent: Intent, view: View) -> list[Object]:
 
 def rivals(intent: Intent, view: View) -> list[str]:
     """Budgets of others that select the pod, or another pod that ours selects or would select."""
-    others = of_others(intent, view)
-    pods = [pod for pod in (view.original, *_guarded(view)) if pod is not None]
+    others, guarded = of_others(intent, view), _guarded(_selector(intent, view), view)
+    pods = [pod for pod in (view.original, *guarded) if pod is not None]
     return sorted({name for pod in pods for name in selecting.matching(others, labels(pod))})
 
 
 def build(intent: Intent, view: View) -> dict[str, Any] | None:
     """None: it is not wanted, or it would do harm."""
-    settings, workload = intent.settings.temporary_budget, _workload(view)
-    if not (intent.settings.coordination and settings.enabled) or workload is None:
+    settings, reference = intent.settings.temporary_budget, _reference(intent, view)
+    if not (intent.settings.coordination and settings.enabled) or reference is None:
         return None
-    name = name_of(workload["metadata"]["name"])
+    selector, name = _selector(intent, view), name_of(reference["name"])
     if any(each["metadata"]["name"] == name for each in view.budgets) or rivals(intent, view):
         return None
     rule = _rule(settings)
+    if intent.is_of_foreign:
+        rule = _counted(rule, len(_guarded(selector, view)))
     # One that allowed no disruption would hold the pod that is to go, and everybody's drains.
-    if _allows(rule, view, workload) < 1:
+    if selector is None or _allows(rule, view, _guarded(selector, view)) < 1:
         return None
     return {
         "apiVersion": "policy/v1",
@@ -65,9 +74,9 @@ def build(intent: Intent, view: View) -> dict[str, Any] | None:
             "namespace": intent.namespace,
             "labels": {names.RECORD: intent.record},
             # It goes with its workload, even if we are dead by then.
-            "ownerReferences": [_reference(view, workload)],
+            "ownerReferences": [reference],
         },
-        "spec": {"selector": workload["spec"]["selector"], **rule},
+        "spec": {"selector": selector, **rule},
     }
 
 
@@ -89,12 +98,37 @@ def _workload(view: View) -> Object | None:
     return view.deployment or view.workload
 
 
-def _guarded(view: View) -> list[Object]:
-    """The pods that a budget with the selector of the workload counts."""
-    workload = _workload(view)
-    if workload is None:
+def _selector(intent: Intent, view: View) -> Object | None:
+    """None: there is none that selects its pods and no others."""
+    if workload := _workload(view):
+        selector: Object = workload["spec"]["selector"]
+        return selector
+    if not intent.is_of_foreign:
+        return None
+    if ours := find(intent, view):
+        return spec(ours).get("selector")  # whatever pods have come and gone since
+    return _in_common(view)
+
+
+def _in_common(view: View) -> Object | None:
+    """The labels that all pods have of a controller whose selector nobody but it can read."""
+    counted = [pod for pod in view.pods if is_active(pod)]
+    known = [standalone_copies.labels_of(pod).items() for pod in counted]
+    shared = dict(sorted(set(known[0]).intersection(*known[1:]))) if known else {}
+    if not shared:
+        return None
+    selector = {"matchLabels": shared}
+    uids = {pod["metadata"]["uid"] for pod in view.pods}
+    are_alone = all(pod["metadata"]["uid"] in uids for pod in _guarded(selector, view))
+    return selector if are_alone else None
+
+
+def _guarded(selector: Object | None, view: View) -> list[Object]:
+    """The pods that a budget with this selector counts."""
+    if selector is None:
         return []
-    return [pod for pod in view.neighbours if selecting.matching([workload], labels(pod))]
+    wanted = selecting.of({"spec": {"selector": selector}})
+    return [pod for pod in view.neighbours if wanted.matches(labels(pod))]
 
 
 def _rule(settings: TemporaryBudget) -> Mapping[str, int | str]:
@@ -103,14 +137,23 @@ def _rule(settings: TemporaryBudget) -> Mapping[str, int | str]:
     return {"minAvailable": 1 if settings.min_available is None else settings.min_available}
 
 
-def _allows(rule: Mapping[str, int | str], view: View, workload: Object) -> int:
+def _counted(rule: Mapping[str, int | str], scale: int) -> Mapping[str, int | str]:
+    """The same as a number that have to be there: the disruption controller cannot ask a controller
+    that it does not know how many there should be.
+    """
+    if "maxUnavailable" in rule:
+        return {"minAvailable": max(0, scale - _scaled(rule["maxUnavailable"], scale))}
+    return {"minAvailable": _scaled(rule["minAvailable"], scale)}
+
+
+def _allows(rule: Mapping[str, int | str], view: View, pods: Sequence[Object]) -> int:
     """As the disruption controller counts."""
-    pods = _guarded(view)
     healthy = sum(conditions.holds(pod, "Ready") and not is_terminating(pod) for pod in pods)
     wanted = rule.get("minAvailable")
     if isinstance(wanted, int):
         return max(0, healthy - wanted)
-    if view.job or not all(_is_of(pod, view) for pod in pods):
+    workload = _workload(view)
+    if workload is None or view.job or not all(_is_of(pod, view) for pod in pods):
         # It asks the controller of every pod how many there should be. A Job cannot say, and what
         # others say is not ours to guess.
         return 0
@@ -142,7 +185,10 @@ def _owner_uids(view: View) -> Iterable[str]:
                 yield each["metadata"]["uid"]
 
 
-def _reference(view: View, workload: Object) -> dict[str, str]:
+def _reference(intent: Intent, view: View) -> dict[str, str] | None:
+    workload = _workload(view)
+    if workload is None:
+        return _foreign_reference(intent)
     kind = "Deployment"
     if not view.deployment:
         kind = "ReplicaSet" if view.replica_set else "StatefulSet" if view.stateful_set else "Job"
@@ -153,4 +199,16 @@ def _reference(view: View, workload: Object) -> dict[str, str]:
         "kind": kind,
         "name": metadata["name"],
         "uid": metadata["uid"],
+    }
+
+
+def _foreign_reference(intent: Intent) -> dict[str, str] | None:
+    owner = intent.owner
+    if owner is None or not owner.is_foreign:
+        return None
+    return {
+        "apiVersion": owner.api_version,
+        "kind": owner.kind,
+        "name": owner.name,
+        "uid": owner.uid,
     }

@@ -11,7 +11,7 @@ from typing import Any, Final, NamedTuple, TypeVar
 import msgspec
 
 from rescheduler import wire
-from rescheduler.model import names, pins, resources
+from rescheduler.model import controllers, names, pins, resources
 from rescheduler.model.columns import PHASES, Flag
 from rescheduler.model.objects import Object
 from rescheduler.observe.state import canonical
@@ -232,7 +232,7 @@ def _annotations(annotations: Mapping[str, str]) -> Mapping[str, str] | None:
 def _owner(references: Any) -> OwnerKey | None:  # noqa: ANN401
     for each in references:
         if each.controller:
-            return each.kind, each.name, each.uid
+            return controllers.known_as(each.kind, each.apiVersion), each.name, each.uid
     return None
 
 

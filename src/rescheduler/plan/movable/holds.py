@@ -47,6 +47,9 @@ class Holds:
         flag = "--skip-bare-pods" if skip else ""
         return self._permitted(why, "pods.barePods", self._pods.bare_pods, flag)
 
+    def other_controller(self, why: str) -> Iterable[Hold]:
+        return self._permitted(why, "pods.otherControllers", self._pods.other_controllers, "")
+
     def empty_dir(self, why: str) -> Iterable[Hold]:
         return self._permitted(why, "pods.emptyDir", self._pods.empty_dir, self._skip_local)
 

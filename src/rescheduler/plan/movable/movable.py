@@ -10,7 +10,7 @@ from functools import cached_property
 from typing import Final, Protocol
 
 from rescheduler.config import Configuration, durations
-from rescheduler.model import names
+from rescheduler.model import controllers, names
 from rescheduler.model.cluster import Owner
 from rescheduler.model.columns import NONE, PHASES, Flag
 from rescheduler.model.moves import Passing, Way
@@ -139,7 +139,9 @@ class Movable:
         if alike.is_being_moved and not begun:
             reasons.append(Passing("it is being moved already"))
         if self.records:
-            reasons += () if begun else self.records.why_it_waits(row)
+            if not begun:
+                reasons += self.records.why_it_waits(row)
+                reasons += self.records.why_it_would_come_back(row)
             reasons += self.records.why_its_workload_waits(row)
         if not asked and not begun:
             reasons += self._of_its_node(row)
@@ -272,7 +274,7 @@ class Movable:
             *self._of_labels(labels),
             *of_owner.holds,
             *(of_owner.of_serving if is_ready else ()),
-            *self._of_work(row, is_bare=is_bare),
+            *self._of_work(row),
             *self._of_volumes(of_spec, let_go, is_bare=is_bare),
             *map(always, of_spec.reasons),
             *map(always, verdict.reasons),
@@ -332,15 +334,21 @@ class Movable:
     def _of_owner(self, row: int) -> owners.OwnerFacts:
         key = self._snapshot.class_of(row).namespace, int(self._snapshot.pods.owner[row])
         if key not in self._facts_by_owner:
-            self._facts_by_owner[key] = self._owners.facts(key[0], self._owner(row))
+            owner = self._owner(row)
+            is_foreign = owner is not None and controllers.is_foreign(owner.kind)
+            rows = self._snapshot.rows_of_owner(key[1]) if is_foreign else ()
+            self._facts_by_owner[key] = self._owners.facts(key[0], owner, rows)
         return self._facts_by_owner[key]
 
     def _owner(self, row: int) -> Owner | None:
         number = int(self._snapshot.pods.owner[row])
         return self._snapshot.owners[number] if number != NONE else None
 
-    def _of_work(self, row: int, *, is_bare: bool) -> Iterable[Hold]:
-        policy = (self._spec(row).get("restartPolicy") or "Always") if is_bare else "Always"
+    def _of_work(self, row: int) -> Iterable[Hold]:
+        owner = self._owner(row)
+        if owner is not None and not controllers.is_foreign(owner.kind):
+            return
+        policy = self._spec(row).get("restartPolicy") or "Always"
         if policy != "Always":
             yield from self._holds.job(f"its work would begin anew (restartPolicy {policy})")
 

@@ -1,6 +1,6 @@
 """What the workload of a pod says about moving it: its kind, its state, and its user's wishes."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
@@ -8,6 +8,7 @@ from typing import Final
 
 from rescheduler.model import names, objects, workloads
 from rescheduler.model.cluster import Owner
+from rescheduler.model.columns import Flag
 from rescheduler.model.moves import Passing
 from rescheduler.model.objects import Object
 from rescheduler.model.snapshot import Snapshot
@@ -21,7 +22,8 @@ _SOURCES: Final = {
     "StatefulSet": "statefulsets",
     "Job": "jobs",
 }
-_EVICTED: Final = "kubectl drain evicts it"
+_READY: Final = int(Flag.READY)
+_TERMINATING: Final = int(Flag.TERMINATING)
 _SETTLING: Final = 300.0
 """Seconds for which an autoscaler looks back before it scales down, so that it may scale again."""
 
@@ -41,7 +43,8 @@ class Owners:
         self._snapshot = snapshot
         self._holds = holds
 
-    def facts(self, namespace: str, owner: Owner | None) -> OwnerFacts:
+    def facts(self, namespace: str, owner: Owner | None, rows: Sequence[int]) -> OwnerFacts:
+        """`rows`: its pods."""
         if owner is None:
             held = (*self._holds.bare_pod("it is a bare pod"), *self._holds.replicas(1))
             return OwnerFacts(holds=held)
@@ -56,8 +59,7 @@ class Owners:
                 return OwnerFacts(holds=(always("it belongs to a DaemonSet"),))
             case "Node":
                 return OwnerFacts(holds=(always("it is a static pod"),))
-        nobody = always(f"there is no way to move pods of a {owner.kind}", _EVICTED)
-        return OwnerFacts(holds=(nobody,))
+        return self._of_other(namespace, owner, rows)
 
     # ------------------------------------------------------------------ kinds
 
@@ -114,7 +116,30 @@ class Owners:
         holds = (*self._holds.job("it belongs to a Job"), *known, *few)
         return OwnerFacts(holds=holds, interrupts="it is one of a Job")
 
+    def _of_other(self, namespace: str, owner: Owner, rows: Sequence[int]) -> OwnerFacts:
+        """What it wants is not known, so it is judged by its pods alone."""
+        told = f"only its {owner.kind} knows how to make it anew"
+        return OwnerFacts(
+            holds=(*self._holds.other_controller(told), *self._holds.replicas(len(rows))),
+            of_serving=(
+                *_all([self._why_one_is_missing(owner, rows)]),
+                *self._autoscaled(namespace, (owner,)),
+            ),
+            interrupts=f"it is one of a {owner.kind}",
+        )
+
     # ------------------------------------------------------------------ rules
+
+    def _why_one_is_missing(self, owner: Owner, rows: Sequence[int]) -> str:
+        """Nobody could tell whose successor a pod is, and a second eviction may be one too many."""
+        pods = self._snapshot.pods
+        for row in rows:
+            flags = int(pods.flags[row])
+            if flags & _TERMINATING or not flags & _READY:
+                state = "terminating" if flags & _TERMINATING else "not Ready"
+                name = pods.names[row].rpartition("/")[2]
+                return Passing(f"{name} of its {owner.kind} is {state}")
+        return ""
 
     def _why_missing(self, kind: str) -> Iterable[str]:
         if why_unknown(self._snapshot, _SOURCES[kind]):
