@@ -109,6 +109,31 @@ async def test_whole_workloads_are_drained_so(world: World) -> None:
     assert_nobody_noticed(audit)
 
 
+async def test_beside_a_sibling_that_is_not_ready_it_is_an_endpoint_right_after(
+    world: World,
+) -> None:
+    """The ReplicaSet would remove that sibling for the copy, so the original is evicted first."""
+    full, empty = await world.add_nodes(2)
+    await world.deploy(deployment("web", replicas=3), on=full)
+    await world.create(selecting("by-hash", {"app": "web", HASH: await hash_of(world)}))
+    sick, *_ = await world.pods("web")
+    await world.set_ready(sick["metadata"]["name"], ready=False)
+
+    async def are_there() -> bool:
+        return await world.nodes_of("web") == [empty] * 3
+
+    async with (
+        world.auditor() as auditor,
+        controller(world, enabledStrategies=["NodeMaintenance"], migration={"workers": 1}),
+    ):
+        await world.api.patch("Node", None, full, {"metadata": {"labels": MAINTENANCE}})
+        await world.wait("all of them have moved", are_there)
+        audit = await world.audit(auditor)
+    assert audit.replicas_missing() == []
+    assert all(each.had == 1 for each in audit.endpoints_missing())
+    assert audit.changed_objects() == []
+
+
 async def test_a_budget_that_selects_by_it_still_forbids(world: World) -> None:
     full, _ = await world.add_nodes(2)
     await world.deploy(deployment("web", replicas=4), on=full)

@@ -134,6 +134,11 @@ SHAPES = [
         {"replicas": 3, "asked": True, "stuck": 1}, 0, id="asked-beside-stuck-slow-controllers"
     ),
     pytest.param(
+        {"replicas": 2, "asked": True, "stuck": 1, "by_hash": True},
+        1,
+        id="asked-beside-stuck-by-hash",
+    ),
+    pytest.param(
         {"replicas": 4, "asked": True, "stuck": 2}, 1, id="asked-beside-stuck-fast-controllers"
     ),
 ]
