@@ -13,10 +13,10 @@ _KNOWN: Final = frozenset({*_GROUPS, "DaemonSet", "Node"})
 
 def known_as(kind: str, api_version: str) -> str:
     """Its kind; with its group, as kubectl writes it, where that is a namesake of one that we know.
-    Without a version it is as it was read before.
+    Without a group it is as it was read before.
     """
     group = api_version.rpartition("/")[0]
-    is_namesake = bool(api_version) and kind in _GROUPS and group != _GROUPS[kind]
+    is_namesake = kind in _GROUPS and group not in ("", _GROUPS[kind])
     return f"{kind}.{group}" if is_namesake else kind
 
 

@@ -92,7 +92,7 @@ def failed(reason: str) -> Object:
         (snapshot(pod(), podmigrations=[failed("NotReadyInTime")], taken_at=NOW), False),
         (snapshot(OPTED_OUT), False),
         (snapshot(OPTED_OUT, poddisruptionbudgets=[budget(1, 2)]), False),
-        (snapshot(pod(owner=owned_by("Dancer"))), False),
+        (snapshot(pod(schedulerName="volcano")), False),
     ],
     ids=[
         "rolls out",
@@ -106,7 +106,7 @@ def failed(reason: str) -> Object:
         "not Ready elsewhere",
         "opted out",
         "both",
-        "kind",
+        "another scheduler",
     ],
 )
 def test_it_is_known_which_reasons_pass(cluster: Snapshot, passes: bool) -> None:  # noqa: FBT001
