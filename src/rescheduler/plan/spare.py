@@ -14,11 +14,14 @@ from rescheduler.config import NodeAutoscaler
 from rescheduler.model import names
 from rescheduler.model.cluster import Node
 from rescheduler.model.columns import NONE, Flag, Numbers
+from rescheduler.model.resources import CPU
 from rescheduler.model.snapshot import Snapshot
 from rescheduler.plan.fitting import Mask, Placement
 from rescheduler.plan.loads import RESOURCES, Figures
 
 _SPARE: Final = "left to the autoscaler of nodes, being used little (nodeAutoscaler)"
+_EMPTIEST: Final = 50
+"""Nodes that are asked first: where many are spare, these have room enough for any of them."""
 LEFT_ALONE: Final = f"is {_SPARE}"
 MANY_LEFT_ALONE: Final = f"are {_SPARE}"
 
@@ -55,17 +58,23 @@ class _Guests:
         self._count = np.bincount(places, minlength=len(snapshot.nodes))
         self._asked = np.zeros((len(snapshot.nodes), len(snapshot.resource_names)), np.int64)
         np.add.at(self._asked, places, snapshot.requests[snapshot.pods.asks[rows]])
-        self._free = np.where(placement.nodes_open[:, None], np.maximum(placement.free, 0), 0)
+        free = np.where(placement.nodes_open[:, None], np.maximum(placement.free, 0), 0)
+        self._order = np.argsort(-free[:, snapshot.resource_names.index(CPU)], kind="stable")
+        """Nodes, the emptiest first."""
+        self._free = free[self._order]
 
     def have_room(self, node: int) -> bool:
         """As if all were of the same size. To try it pod by pod would cost more than a plan."""
         needed = self._asked[node] > 0
         if not needed.any():
             return True
-        mean = self._asked[node, needed] / self._count[node]
-        slots = np.floor(self._free[:, needed] / mean).min(axis=1)
-        slots[node] = 0
-        return bool(slots.sum() >= self._count[node])
+        mean, left = self._asked[node, needed] / self._count[node], int(self._count[node])
+        for few in (slice(_EMPTIEST), slice(_EMPTIEST, None)):
+            slots = np.floor(self._free[few][:, needed] / mean).min(axis=1)
+            left -= int(slots[self._order[few] != node].sum())
+            if left <= 0:
+                return True
+        return False
 
 
 def _may_be_removed(node: Node, settings: NodeAutoscaler) -> bool:

@@ -30,7 +30,7 @@ def on(name: str, times: int, cpu: int = 100) -> list[Pod]:
 
 def spare(nodes: list[Node], pods: list[Pod], **settings: Any) -> list[str]:  # noqa: ANN401
     desk = Desk(snapshot(nodes, pods), Configuration(**settings))
-    return [each.name for each, is_spare in zip(nodes, desk.spare, strict=True) if is_spare]
+    return [each.name for each, is_spare in zip(desk.nodes, desk.spare, strict=True) if is_spare]
 
 
 A, B, C = (of_karpenter(name) for name in "abc")
@@ -69,6 +69,14 @@ def test_none_whose_pods_have_no_room_elsewhere() -> None:
 def test_pods_that_are_larger_than_what_is_free_anywhere_keep_their_node() -> None:
     """Though the sum of what is free would do."""
     assert spare([A, B, C], [*on("a", 8), *on("b", 8), pod("large", "c", 300)]) == []
+
+
+@pytest.mark.parametrize(("others", "has_room"), [(60, True), (54, False)])
+def test_every_other_node_counts(others: int, *, has_room: bool) -> None:
+    """Each has room for one of the 55 pods."""
+    full = [of_karpenter(f"n{number}") for number in range(others)]
+    pods = [pod(f"of-{each.name}", each.name, 992) for each in full]
+    assert spare([*full, C], [*pods, *on("c", 55, cpu=8)]) == (["c"] if has_room else [])
 
 
 def test_what_ends_with_the_node_needs_no_room() -> None:
