@@ -202,7 +202,7 @@ async def test_the_api_server_goes_away_and_comes_back(world: World) -> None:
     await world.afflict_copies(ready_after="2s")
     async with world.auditor() as auditor, world.faults() as proxy:
         process = await world.start()
-        created = proxy.on(Match(verb="create", resource="pods"), drop_reply(), times=1)
+        created = proxy.on(Match(verb="create", resource="pods", write=True), drop_reply(), times=1)
         await created.wait_fired(within=30)
         away = proxy.on(Match(), unavailable())
         await away.wait_fired(within=30, times=5)
