@@ -135,7 +135,25 @@ def affliction(
     if image:
         patch = f'[JSONPatch{{op: "replace", path: "/spec/containers/0/image", value: "{image}"}}]'
         mutations.append({"patchType": "JSONPatch", "jsonPatch": {"expression": patch}})
-    is_copy = f"'{MIGRATION}' in object.metadata.labels"
+    is_copy = f"has(object.metadata.labels) && '{MIGRATION}' in object.metadata.labels"
+    return _mutation(name, namespace, is_copy, mutations)
+
+
+def sizing(name: str, namespace: str, cpu: str) -> tuple[Object, Object]:
+    """An admission policy that sizes the pods of controllers, as a VerticalPodAutoscaler does."""
+    path = "/spec/containers/0/resources/requests/cpu"
+    patch = f'[JSONPatch{{op: "replace", path: "{path}", value: "{cpu}"}}]'
+    is_owned = (
+        "has(object.metadata.ownerReferences) && "
+        "object.metadata.ownerReferences.exists(each, has(each.controller) && each.controller)"
+    )
+    mutation = {"patchType": "JSONPatch", "jsonPatch": {"expression": patch}}
+    return _mutation(name, namespace, is_owned, [mutation])
+
+
+def _mutation(
+    name: str, namespace: str, condition: str, mutations: list[Object]
+) -> tuple[Object, Object]:
     group = {"apiGroups": [""], "apiVersions": ["v1"], "operations": ["CREATE"]}
     policy = {
         "apiVersion": "admissionregistration.k8s.io/v1",
@@ -148,9 +166,7 @@ def affliction(
                 "namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": namespace}},
                 "resourceRules": [{**group, "resources": ["pods"]}],
             },
-            "matchConditions": [
-                {"name": "copy", "expression": f"has(object.metadata.labels) && {is_copy}"}
-            ],
+            "matchConditions": [{"name": "who", "expression": condition}],
             "mutations": mutations,
         },
     }

@@ -222,6 +222,21 @@ class Scene(ABC):
         for policy in self.policies:
             await self.api.delete(policy["kind"], None, policy["metadata"]["name"])
 
+    async def size_owned_pods(self, cpu: str) -> None:
+        """From now on pods that have a controller get so much cpu, as an autoscaler would do it."""
+        for manifest in builders.sizing(self.name, self.name, cpu):
+            await self.api.create(manifest)
+            self.policies.append(manifest)
+        await self.wait("owned pods are sized", lambda: self._is_sized(cpu))
+
+    async def _is_sized(self, cpu: str) -> bool:
+        owner = {"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": "any", "uid": "any"}
+        body = builders.pod("probe")
+        body["metadata"]["ownerReferences"] = [{**owner, "controller": True}]
+        path = path_of("Pod", self.name)
+        made = await self.api.request("POST", path, query={"dryRun": "All"}, body=body)
+        return bool(made["spec"]["containers"][0]["resources"]["requests"]["cpu"] == cpu)
+
     async def _is_afflicted(self, annotations: Mapping[str, str], image: str) -> bool:
         labels = {builders.MIGRATION: "probe"}
         probe = {"kind": "Pod", "metadata": {"name": "probe", "labels": labels}}

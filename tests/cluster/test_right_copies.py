@@ -127,3 +127,22 @@ async def test_a_copy_that_is_not_right_is_taken_back(world: World, webhook: Web
     assert {each["spec"]["nodeName"] for each in pods} == {full}
     assert audit.replicas_missing() == [] == audit.endpoints_missing()
     await assert_as_if_nothing_happened(world, audit, app="web")
+
+
+async def test_a_copy_that_is_refused_though_its_dry_run_was_not(world: World) -> None:
+    def allows(request: Object) -> bool:
+        return by_owner(request) or bool(request.get("dryRun"))
+
+    async with injecting.injecting(world, by_owner, size, allows=allows):
+        _, empty = await stage(world)
+        first, *_ = await world.pods("web")
+        await ask(world, first, empty)
+        async with world.auditor() as auditor:
+            run = await world.run(**NO_STRATEGY)
+            audit = await world.audit(auditor)
+    [record] = await world.records()
+    assert record["status"]["reason"] == "CopyRefused", record["status"]
+    assert "denied the request" in record["status"]["message"]
+    assert len(run.said("no copies of this workload's pods are made for a while")) == 1
+    assert audit.pods_made() == []
+    await assert_as_if_nothing_happened(world, audit, app="web")

@@ -46,6 +46,17 @@ class EmbeddedWorld(World):
 
         self.cluster.api.mutators.append(afflict)
 
+    async def size_owned_pods(self, cpu: str) -> None:
+        def size(resource: Resource, pod: Object) -> Object:
+            metadata = pod["metadata"]
+            owners = metadata.get("ownerReferences") or ()
+            is_owned = any(each.get("controller") for each in owners)
+            if resource == PODS and is_owned and metadata.get("namespace") == self.name:
+                pod["spec"]["containers"][0]["resources"]["requests"]["cpu"] = cpu
+            return pod
+
+        self.cluster.api.mutators.append(size)
+
     async def heal_copies(self) -> None:
         self.cluster.api.mutators.clear()
 

@@ -48,7 +48,7 @@ async def test_ends_after_the_network_was_dead_in_the_middle(world: World) -> No
 async def test_gives_up_when_the_copy_can_never_be_created(world: World) -> None:
     await set_stage(world, 2)
     async with world.auditor() as auditor, world.faults() as proxy:
-        refused = proxy.on(Match(verb="create", resource="pods"), internal_error())
+        refused = proxy.on(Match(verb="create", resource="pods", write=True), internal_error())
         run = await world.run(migration={"readyTimeout": "3s", "budgetTimeout": "2s"})
         audit = await world.audit(auditor)
     assert run.code == 1, run

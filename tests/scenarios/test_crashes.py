@@ -8,7 +8,7 @@ from typing import Literal
 import pytest
 
 from testbed.audit import is_ready
-from testbed.builders import budget
+from testbed.builders import MOVED, budget
 from testbed.faultproxy import (
     Fault,
     Faults,
@@ -197,12 +197,28 @@ async def test_killed_between_mark_and_adoption_and_then_the_user_rolls_out(worl
     assert [pod["spec"]["containers"][0]["image"] for pod in pods] == ["app:2", "app:2"]
 
 
+@pytest.mark.parametrize("answers", [0, 1, 2])
+async def test_killed_between_the_dry_runs_and_the_copy(world: World, answers: int) -> None:
+    """Nobody has noticed anything by then; the next run asks anew."""
+    _, empty = await set_stage(world, 2)
+    async with world.auditor() as auditor, world.faults() as proxy:
+        process = await world.start()
+        asked = Match(verb="create", resource="pods", predicate=lambda each: each.dry_run)
+        proxy.on(asked, kill(process, when="after"), after=answers, times=1)
+        await process.finish()
+        assert not [each for each in await world.pods("web") if MOVED in each["metadata"]["labels"]]
+        run = await world.run()
+        audit = await world.audit(auditor)
+    assert run.code == 0, run
+    await assert_exactly_one_moved(world, audit, app="web", to=empty)
+
+
 async def test_the_api_server_goes_away_and_comes_back(world: World) -> None:
     _, empty = await set_stage(world, 2)
     await world.afflict_copies(ready_after="2s")
     async with world.auditor() as auditor, world.faults() as proxy:
         process = await world.start()
-        created = proxy.on(Match(verb="create", resource="pods"), drop_reply(), times=1)
+        created = proxy.on(Match(verb="create", resource="pods", write=True), drop_reply(), times=1)
         await created.wait_fired(within=30)
         away = proxy.on(Match(), unavailable())
         await away.wait_fired(within=30, times=5)

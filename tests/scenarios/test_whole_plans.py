@@ -30,7 +30,8 @@ async def test_a_node_in_maintenance_is_emptied_and_nobody_notices(world: World)
 async def test_one_move_that_fails_holds_up_no_other(world: World) -> None:
     full, empty = await begin_maintenance(world)
     async with world.faults() as proxy:
-        refused = proxy.on(Match(verb="create", resource="pods"), fail(403), times=1)
+        copied = Match(verb="create", resource="pods", write=True)
+        refused = proxy.on(copied, fail(403), times=1)
         run = await world.run(**SETTINGS)
     assert run.code == 1, run
     assert refused.fired == 1
@@ -41,7 +42,7 @@ async def test_killed_between_two_moves_the_next_runs_go_on(world: World) -> Non
     _, empty = await begin_maintenance(world)
     async with world.auditor() as auditor, world.faults() as proxy:
         process = await world.start(**SETTINGS)
-        copied = Match(verb="create", resource="pods")
+        copied = Match(verb="create", resource="pods", write=True)
         proxy.on(copied, kill(process, when="after"), after=1, times=1)
         await process.finish()
         # The first of these ends what the dead one left, and starts nothing new.

@@ -29,11 +29,18 @@ def is_asked_in_vain(record: Object) -> bool:
     return not is_planned and records.phase_of(record) is Phase.FAILED
 
 
+def _gave_way(record: Object, reason: str) -> bool:
+    # Where no right copy can be made, there is another way for one that may be interrupted.
+    if reason in reasons.NO_COPY and record["spec"].get("mayInterrupt"):
+        return False
+    return reason in reasons.GAVE_WAY
+
+
 def _is_due(record: Object, settings: Retry, now: datetime) -> bool:
     standing, attempt = records.standing_of(record), records.attempt_of(record)
     if not is_asked_in_vain(record) or standing.ended_at is None:
         return False
-    if record["spec"].get("group") or standing.reason in reasons.GAVE_WAY:
+    if record["spec"].get("group") or _gave_way(record, standing.reason):
         return False
     pause = settings.back_off_seconds * 2 ** (attempt - 1)
     return attempt < settings.attempts and (now - standing.ended_at).total_seconds() >= pause

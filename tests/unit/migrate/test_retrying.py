@@ -47,3 +47,10 @@ def test_who_gave_way_to_a_user_does_not_come_back() -> None:
 
 def test_what_is_not_over_or_went_well_is_left_alone() -> None:
     assert due([record(strategy="Manual"), record("b", phase="Completed")], SETTINGS, NOW) == []
+
+
+def test_one_that_may_be_interrupted_goes_another_way_when_no_copy_may_be_made() -> None:
+    refused = failed(reason="CopyRefused")
+    assert due([refused], SETTINGS, NOW) == []
+    refused["spec"]["mayInterrupt"] = True
+    assert due([refused], SETTINGS, NOW) == [refused]
