@@ -64,6 +64,7 @@ async def _measure(table: Table, instance: Instance, cluster: BigCluster) -> Non
         async with hands(instance), whole_run(instance, Path(folder)) as run:
             first = await run.first_cycle()
             _first_cycle(table, run, first, raw, cpu_seconds(server) - before)
+            _neighbours(table)
             await _churn(table, cluster, run)
             _cycles(table, run)
             _memory(table, first, run.cost())
@@ -85,6 +86,12 @@ def _first_cycle(
     table.add_row(
         "  of which that cycle", f"{run.cycles[0]['seconds']:.2f} s", "no rule is known yet"
     )
+
+
+def _neighbours(table: Table) -> None:
+    """Whoever shares the machine makes everything slower that is not counted in CPU."""
+    load = os.getloadavg()[0]
+    table.add_row("  load of the machine meanwhile", f"{load:.0f}", f"{os.cpu_count()} cores")
 
 
 async def _churn(table: Table, cluster: BigCluster, run: WholeRun) -> None:
