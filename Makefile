@@ -33,7 +33,7 @@ test-unit: .venv/installed-dev ## Run the tests that need no control plane: unit
 
 .PHONY: test-cluster
 test-cluster: controlplane ## Run the tests on a real control plane, the same scenarios among them
-	CLUSTERS=real $(BIN)/python -m pytest tests/cluster tests/scenarios tests/twin -n 4 --durations=5
+	CLUSTERS=real $(BIN)/python -m pytest tests/cluster tests/scenarios tests/twin tests/neighbours/test_vpa.py -n 4 --durations=5
 
 .PHONY: test-full
 test-full: test crash-matrix ## Run all tests, and those that CI samples in full
