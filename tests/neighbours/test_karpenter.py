@@ -8,7 +8,6 @@ import asyncio
 import os
 import random
 import time
-from dataclasses import dataclass, field
 
 import pytest
 
@@ -16,6 +15,7 @@ from testbed.api import Object
 from testbed.builders import BEHAVIOUR, deployment, pod_spec
 from testbed.scenarios import OWNER, Scene
 from tests.neighbours.beside import start
+from tests.neighbours.chronicle import Chronicle
 from tests.scenarios.looping import default_controller
 from tests.scenarios.own_cluster import OwnControlPlane
 
@@ -23,11 +23,9 @@ MINUTES = float(os.environ.get("MINUTES", "30"))
 SEED = int(os.environ.get("LOAD_SEED", "0"))
 LOAD_SECONDS = 60.0
 LOOK_SECONDS = 1.0
-FILLED_SECONDS = 600.0
 
 SIZES = {"small": "250m", "middle": "500m", "large": "1", "wide": "1500m"}
 MOST = 12
-_DISRUPTED = "karpenter.sh/disrupted"
 
 
 def node_class() -> Object:
@@ -71,59 +69,6 @@ def node_pool(world: Scene) -> Object:
     }
 
 
-@dataclass(slots=True, kw_only=True)
-class Chronicle:
-    """Who did what when, by the seconds of this process's clock."""
-
-    nodes: set[str] = field(default_factory=set)
-    removed: dict[str, float] = field(default_factory=dict)
-    """When karpenter began with it."""
-    asked: dict[str, float] = field(default_factory=dict)
-    records: dict[str, Object] = field(default_factory=dict)
-    """The migrations by UID, as last seen; they are deleted after a while."""
-
-    async def look(self, world: Scene) -> None:
-        now = time.monotonic()
-        for record in await world.records():
-            self.records[record["metadata"]["uid"]] = record
-            self.asked.setdefault(record["metadata"]["uid"], now)
-        there = {each["metadata"]["name"]: each for each in await world.api.list("Node")}
-        self.nodes |= set(there)
-        leaving = {name for name, node in there.items() if is_leaving(node)}
-        for name in leaving | (self.nodes - set(there)):
-            self.removed.setdefault(name, now)
-
-    def moved(self) -> dict[str, Object]:
-        """All that were begun and not taken back, by the pod's UID."""
-        return {
-            record["spec"]["pod"]["uid"]: record
-            for record in self.records.values()
-            if (record.get("status") or {}).get("phase") != "Failed"
-        }
-
-    def moved_twice(self) -> list[str]:
-        moved = self.moved()
-        successors = [(each.get("status") or {}).get("newPod") or {} for each in moved.values()]
-        return [each["name"] for each in successors if each.get("uid") in moved]
-
-    def filled_before_removal(self) -> list[str]:
-        """Nodes that we brought a pod to, and that karpenter took away soon afterwards."""
-        return [
-            f"{each['spec']['target']}: {each['spec']['pod']['name']}"
-            for uid, each in self.records.items()
-            if (each.get("status") or {}).get("phase") != "Failed"
-            and 0 <= self._removal_of(each["spec"]["target"]) - self.asked[uid] < FILLED_SECONDS
-        ]
-
-    def _removal_of(self, node: str) -> float:
-        return self.removed.get(node, float("inf"))
-
-
-def is_leaving(node: Object) -> bool:
-    keys = [taint["key"] for taint in node["spec"].get("taints") or ()]
-    return "deletionTimestamp" in node["metadata"] or _DISRUPTED in keys
-
-
 async def change_load(world: Scene, draws: random.Random, until: float) -> None:
     while time.monotonic() < until:
         for name in SIZES:
@@ -133,7 +78,7 @@ async def change_load(world: Scene, draws: random.Random, until: float) -> None:
 
 async def watch(world: Scene, chronicle: Chronicle, until: float) -> None:
     while time.monotonic() < until:
-        await chronicle.look(world)
+        chronicle.note(time.monotonic(), await world.records(), await world.api.list("Node"))
         await asyncio.sleep(LOOK_SECONDS)
 
 
@@ -159,9 +104,9 @@ async def test_under_a_changing_load_neither_undoes_the_work_of_the_other(
         assert not ours.has_ended, ours.told()
         passes = len(ours.said("cycle"))
     print(  # noqa: T201 - what it was like, for make test-neighbours
-        f"{MINUTES:.0f} minutes, seed {SEED}: {len(chronicle.nodes)} nodes, of which karpenter"
+        f"{MINUTES:g} minutes, seed {SEED}: {len(chronicle.nodes)} nodes, of which karpenter"
         f" removed {len(chronicle.removed)}; {passes} passes of ours,"
-        f" {len(chronicle.moved())} pods moved"
+        f" pods moved: {len(chronicle.moved())}"
     )
     await world.wait("all pods run", are_complete)
     assert passes
