@@ -7,6 +7,7 @@ NODES ?= 50
 N ?= 100000
 SEEDS ?= 200
 FIRST_SEED ?= 0
+MINUTES ?= 30
 BIN := .venv/bin
 PIP := $(BIN)/pip --disable-pip-version-check --quiet install
 COMPILE := $(BIN)/uv pip compile -q pyproject.toml --universal --python-version 3.11 \
@@ -32,7 +33,7 @@ test-unit: .venv/installed-dev ## Run the tests that need no control plane: unit
 
 .PHONY: test-cluster
 test-cluster: controlplane ## Run the tests on a real control plane, the same scenarios among them
-	CLUSTERS=real $(BIN)/python -m pytest tests/cluster tests/scenarios tests/twin -n 4 --durations=5
+	CLUSTERS=real $(BIN)/python -m pytest tests/cluster tests/scenarios tests/twin tests/neighbours/test_vpa.py -n 4 --durations=5
 
 .PHONY: test-full
 test-full: test crash-matrix ## Run all tests, and those that CI samples in full
@@ -40,6 +41,11 @@ test-full: test crash-matrix ## Run all tests, and those that CI samples in full
 		tests/cluster/test_readme_figures.py tests/cluster/test_exact_requests.py tests/cluster/test_quantities.py \
 		tests/cluster/test_fit_oracle.py tests/scenarios/test_many_at_once.py
 	CONVERGING_MATRIX=all $(BIN)/python -m pytest tests/unit/simulation/test_converging.py -n 2
+
+.PHONY: test-neighbours
+test-neighbours: controlplane ## Run beside VPA, Argo Rollouts, descheduler and, for MINUTES=30, karpenter; each is built once
+	$(BIN)/python -m testbed build vpa argo-rollouts descheduler karpenter
+	MINUTES=$(MINUTES) $(BIN)/python -m pytest tests/neighbours -rP --durations=5
 
 .PHONY: crash-matrix
 crash-matrix: controlplane ## Disturb migrations at every write, by crashes, users and faults: all cases on a real control plane, of which CI draws some

@@ -1,4 +1,4 @@
-"""python -m testbed build | up --nodes N | down."""
+"""python -m testbed build [NAME ...] | up --nodes N | down."""
 
 import argparse
 import asyncio
@@ -101,14 +101,15 @@ async def _add_nodes(instance: Instance, count: int) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m testbed", description=__doc__)
     commands = parser.add_subparsers(dest="command", required=True)
-    commands.add_parser("build", help="build what the tests run on, if its pins changed")
+    make = commands.add_parser("build", help="build what the tests run on, if its pins changed")
+    make.add_argument("names", nargs="*", default=build.FOR_TESTS, help="folders of pins/")
     start = commands.add_parser("up", help="start a control plane that stays")
     start.add_argument("--nodes", type=int, default=50)
     commands.add_parser("down", help="stop it")
     arguments = parser.parse_args()
     try:
         if arguments.command == "build":
-            for name in build.FOR_TESTS:
+            for name in arguments.names:
                 build.programs(name)
         elif arguments.command == "up":
             up(arguments.nodes)

@@ -215,8 +215,13 @@ def _workloads(state: State) -> dict[str, Object]:
         f"{kind} {workload['metadata']['name']}": workload
         for kind in ("Deployment", "StatefulSet", "ReplicaSet")
         for workload in state.all(kind)
-        if not workload["metadata"].get("ownerReferences")
+        if not _is_of_a_deployment(workload)
     }
+
+
+def _is_of_a_deployment(workload: Object) -> bool:
+    owners = workload["metadata"].get("ownerReferences") or ()
+    return any(owner["kind"] == "Deployment" for owner in owners)
 
 
 def _ready_and_wanted(state: State) -> dict[str, tuple[int, int]]:

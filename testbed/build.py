@@ -13,7 +13,7 @@ import shutil
 import subprocess
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -35,13 +35,19 @@ DEFAULT_MINOR = "1.36"
 
 # In this order: the later ones ask for the control plane's versions of most of their modules, so
 # that they find them compiled.
-FOR_TESTS = (DEFAULT_MINOR, "metrics-server", "prometheus")
+FOR_TESTS = (DEFAULT_MINOR, "metrics-server", "prometheus", "vpa")
 
 # Raise it when the commands below change what they produce.
 RECIPE = "1"
 
-# `go install` names a program after the last path element; etcd's is "server".
-RENAMED = {"server": "etcd"}
+# `go install` names a program after the last path element, which does not always say what it is.
+_VPA = "k8s.io/autoscaler/vertical-pod-autoscaler"
+RENAMED = {
+    "go.etcd.io/etcd/server/v3": "etcd",
+    f"{_VPA}/pkg/admission-controller": "vpa-admission-controller",
+    f"{_VPA}/pkg/updater": "vpa-updater",
+    "sigs.k8s.io/karpenter/kwok": "karpenter",
+}
 
 MEGABYTE = 1_000_000
 
@@ -57,14 +63,21 @@ class Pins:
     """What one folder of `pins/` asks for."""
 
     folder: Path
+    module: str
+    """That most of the programs are from."""
     version: str
-    """As tagged, for example v1.36.4: of the module that most of the programs are from."""
+    """As tagged, for example v1.36.4: of that module."""
     is_control_plane: bool
     go: tuple[int, ...]
     """The oldest Go that can build it."""
     tags: str
     """Go's build tags, from a comment in go.mod."""
-    programs: tuple[str, ...]
+    programs: Mapping[str, str]
+    """Each as Go names it, and as it is named here."""
+    files: tuple[str, ...]
+    """What lies beside them in the end, such as their custom resources: paths in that module, from
+    a comment in go.mod.
+    """
 
     @property
     def key(self) -> str:
@@ -96,14 +109,17 @@ def read_pins(name: str = DEFAULT_MINOR) -> Pins:
     if not (module and go):
         raise BuildError(f"{folder / 'go.mod'} lacks its tool, require or go lines")
     tags = re.search(r"^// Build tags: (\S+)$", text, re.MULTILINE)
-    names = [re.sub(r"/v\d+$", "", package).rsplit("/", 1)[1] for package in packages]
+    files = re.search(r"^// Files: (.+)$", text, re.MULTILINE)
+    names = {package: re.sub(r"/v\d+$", "", package).rsplit("/", 1)[1] for package in packages}
     return Pins(
         folder=folder,
+        module=module[0],
         version=module[1],
         is_control_plane=module[0] == _KUBERNETES,
         go=tuple(map(int, go[1].split("."))),
         tags=tags[1] if tags else "",
-        programs=tuple(RENAMED.get(name, name) for name in names),
+        programs={built: RENAMED.get(package, built) for package, built in names.items()},
+        files=tuple(files[1].split()) if files else (),
     )
 
 
@@ -150,18 +166,18 @@ def _build(pins: Pins, target: Path) -> None:
         say(f"building {pins.title} for the tests with {go}{patience}")
         _download(go, pins)
         _compile(go, pins, staging)
-        for built, name in RENAMED.items():
-            if (staging / built).is_file():
-                (staging / built).rename(staging / name)
-        missing = [name for name in pins.programs if not (staging / name).is_file()]
+        missing = [name for built, name in pins.programs.items() if not (staging / built).is_file()]
         if missing:
             raise BuildError(f"go built no {', '.join(missing)}")
+        for built, name in pins.programs.items():
+            (staging / built).rename(staging / name)
+        _copy_files(pins, staging)
         staging.chmod(0o755)
         staging.rename(target)
     finally:
         shutil.rmtree(staging, ignore_errors=True)
     minutes = (time.monotonic() - started) / 60
-    say(f"built {', '.join(pins.programs)} into {target} in {minutes:.1f} minutes")
+    say(f"built {', '.join(pins.programs.values())} into {target} in {minutes:.1f} minutes")
 
 
 def _download(go: Path, pins: Pins) -> None:
@@ -191,9 +207,21 @@ def _archives(pins: Pins) -> list[Path]:
         if module in wanted and not version.endswith("/go.mod")
     ]
     downloads = golang.module_cache() / "cache" / "download"
-    return [
-        downloads / re.sub("[A-Z]", lambda letter: f"!{letter[0].lower()}", name) for name in names
-    ]
+    return [downloads / _escaped(name) for name in names]
+
+
+def _escaped(name: str) -> str:
+    return re.sub("[A-Z]", lambda letter: f"!{letter[0].lower()}", name)
+
+
+def _copy_files(pins: Pins, into: Path) -> None:
+    module = golang.module_cache() / _escaped(f"{pins.module}@{pins.version}")
+    for pattern in pins.files:
+        found = sorted(module.glob(pattern))
+        if not found:
+            raise BuildError(f"{pins.title} has no {pattern}")
+        for path in found:
+            shutil.copyfile(path, into / path.name)
 
 
 def _compile(go: Path, pins: Pins, into: Path) -> None:

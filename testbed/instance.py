@@ -126,14 +126,15 @@ class OwnedInstance:
     def kill(self, program: str, how: int = signal.SIGKILL) -> None:
         self._tell({"do": "kill", "program": program, "signal": int(how)})
 
-    def start(self, program: str, **options: bool) -> None:
-        """Starts what was killed, or metrics-server or Prometheus, which are not there unasked.
+    def start(self, program: str, **options: Any) -> None:  # noqa: ANN401 - of each program its own
+        """Starts what was killed, or what is not there unasked: metrics-server, Prometheus, or one
+        of `neighbours`.
 
         Prometheus takes `tls=True` and `basic_auth=True` (`flags.BASIC_AUTH_USER`).
         """
         extra: dict[str, Any] = dict(options)
         if program in ON_DEMAND:
-            extra["programs"] = str(build.programs(program))
+            extra["programs"] = str(build.programs(ON_DEMAND[program]))
         self._tell({"do": "start", "program": program, "options": extra})
 
     async def restart(self, program: str) -> None:

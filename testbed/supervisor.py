@@ -30,6 +30,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from testbed import neighbours
 from testbed.credentials import write_credentials
 from testbed.flags import METRICS_API, flags, metrics_objects
 
@@ -45,7 +46,12 @@ PORT_TAKEN = "address already in use"
 
 SERVERS = ("etcd", "kube-apiserver")
 CLIENTS = ("kube-controller-manager", "kube-scheduler", "kwok")
-ON_DEMAND = ("metrics-server", "prometheus")
+ON_DEMAND = {
+    "metrics-server": "metrics-server",
+    "prometheus": "prometheus",
+    **neighbours.PINS,
+}
+"""Program -> the folder of pins/ that it is built from."""
 
 
 class StartError(Exception):
@@ -101,6 +107,7 @@ class ControlPlane:
     def start_on_demand(self, program: str, options: dict[str, Any]) -> None:
         """One that not every control plane has; at the same address whenever it starts again."""
         self.options[program] = options
+        self._define(neighbours.custom_resources(Path(options["programs"])))
         if program in self.ports:
             self.start_program(program)
             return
@@ -137,6 +144,7 @@ class ControlPlane:
                     stdout=log,
                     stderr=log,
                     stdin=subprocess.DEVNULL,
+                    env=os.environ | neighbours.environment(program, self.folder),
                     preexec_fn=partial(_die_with, os.getpid()),  # noqa: PLW1509 - it has no threads
                 )
             except OSError as problem:
@@ -149,12 +157,24 @@ class ControlPlane:
         self._await(program, lambda: _listens(self.ports[program]))
         if program == "metrics-server":
             self._register_metrics_api()
+        elif path := neighbours.REGISTERS_ITSELF.get(program):
+            self._await(path, lambda: self._request(path) is not None)
 
     def _register_metrics_api(self) -> None:
-        for path, manifest in metrics_objects(self.ports["metrics-server"]).items():
+        self._apply(metrics_objects(self.ports["metrics-server"]))
+        self._await("metrics-server's API", lambda: self._request(METRICS_API) is not None)
+
+    def _define(self, definitions: dict[str, dict[str, Any]]) -> None:
+        """Returns when objects of these kinds can be read."""
+        self._apply(definitions)
+        for definition in definitions.values():
+            for path in neighbours.served_paths(definition):
+                self._await(path, partial(self._request, path))
+
+    def _apply(self, manifests: dict[str, dict[str, Any]]) -> None:
+        for path, manifest in manifests.items():
             apply = partial(self._request, f"{path}?fieldManager=testbed&force=true", manifest)
             self._await(path, apply)
-        self._await("metrics-server's API", lambda: self._request(METRICS_API) is not None)
 
     def kill_program(self, program: str, how: int) -> None:
         """Signals one program; a deadly signal is waited for, so that its port is free again."""
@@ -231,7 +251,7 @@ class ControlPlane:
         }
 
     def _url_of(self, program: str) -> str:
-        plain = program in ("etcd", "etcd-peer", "prometheus")
+        plain = program in ("etcd", "etcd-peer", "prometheus", *neighbours.PLAIN)
         secure = not plain or self.options.get(program, {}).get("tls")
         return f"{'https' if secure else 'http'}://127.0.0.1:{self.ports[program]}"
 

@@ -126,7 +126,7 @@ def test_the_pins_of_1_36() -> None:
     assert pins.title == f"Kubernetes {pins.version}"
     assert pins.go == (1, 26, 0)
     assert pins.tags == ""
-    assert set(pins.programs) == {
+    assert set(pins.programs.values()) == {
         "etcd",
         "kube-apiserver",
         "kube-controller-manager",
@@ -140,7 +140,7 @@ def test_the_pins_of_1_36() -> None:
 @pytest.mark.parametrize("name", ["metrics-server", "prometheus", "descheduler"])
 def test_the_pins_of_a_single_program(name: str) -> None:
     pins = build.read_pins(name)
-    assert pins.programs == (name,)
+    assert pins.programs == {name: name}
     assert pins.title.startswith(f"{name} v0.")
     assert pins.target.parent == build.cache_root() / name
     assert ("remove_all_sd" in pins.tags) == (name == "prometheus")
@@ -309,8 +309,8 @@ def test_when_pypi_has_too_old_a_go_the_message_says_what_to_install(
 
 
 def test_what_is_built_is_not_built_again(go: FakeGo, cache: Path) -> None:
-    folder = build.programs()
-    assert sorted(path.name for path in folder.iterdir()) == sorted(build.read_pins().programs)
+    folder, wanted = build.programs(), build.read_pins().programs.values()
+    assert sorted(path.name for path in folder.iterdir()) == sorted(wanted)
     assert builds_of(cache) == [build.read_pins().key]
     assert build.programs() == folder
     assert len(go.asked("install")) == 1
@@ -328,11 +328,23 @@ def test_a_single_program_is_built_on_its_own_with_its_tags(go: FakeGo, cache: P
     assert f"-tags={build.read_pins('prometheus').tags}" in line
 
 
+def fake_module(cache: Path, name: str) -> Path:
+    """What Go unpacks of the module that these pins are about, with all files that they name."""
+    pins = build.read_pins(name)
+    module = cache / "go" / "pkg" / "mod" / f"{pins.module}@{pins.version}"
+    for file in pins.files:
+        (module / file).parent.mkdir(parents=True)
+        (module / file).write_text("kind: CustomResourceDefinition")
+    return module
+
+
 def test_the_command_builds_what_tests_need_and_not_the_peer_of_the_bench(
     go: FakeGo, cache: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     go.makes("server", "kube-apiserver", "kube-controller-manager", "kube-scheduler", "prometheus")
-    (go.folder / "makes").write_text((go.folder / "makes").read_text() + " metrics-server")
+    others = " metrics-server admission-controller updater"
+    (go.folder / "makes").write_text((go.folder / "makes").read_text() + others)
+    fake_module(cache, "vpa")
     monkeypatch.setattr(sys, "argv", ["testbed", "build"])
     run_command()
     assert sorted(path.name for path in cache.iterdir() if path.is_dir()) == [
@@ -340,9 +352,39 @@ def test_the_command_builds_what_tests_need_and_not_the_peer_of_the_bench(
         "go",
         "metrics-server",
         "prometheus",
+        "vpa",
     ]
     run_command()
-    assert len(go.asked("install")) == 3
+    assert len(go.asked("install")) == 4
+
+
+def test_the_command_builds_what_is_named(
+    go: FakeGo, cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (go.folder / "makes").write_text("descheduler")
+    monkeypatch.setattr(sys, "argv", ["testbed", "build", "descheduler"])
+    run_command()
+    assert sorted(path.name for path in cache.iterdir() if path.is_dir()) == ["descheduler", "go"]
+
+
+def test_programs_are_named_by_what_they_are_and_have_their_files_beside_them(
+    go: FakeGo, cache: Path
+) -> None:
+    (go.folder / "makes").write_text("admission-controller updater")
+    fake_module(cache, "vpa")
+    assert sorted(path.name for path in build.programs("vpa").iterdir()) == [
+        "vpa-admission-controller",
+        "vpa-updater",
+        "vpa-v1-crd-gen.yaml",
+    ]
+
+
+def test_a_file_that_the_module_does_not_have_is_an_error(go: FakeGo, cache: Path) -> None:
+    (go.folder / "makes").write_text("admission-controller updater")
+    shutil.rmtree(fake_module(cache, "vpa") / "deploy")
+    with pytest.raises(build.BuildError, match=r"vpa v1\.8\.1 has no deploy/vpa-v1-crd-gen\.yaml"):
+        build.programs("vpa")
+    assert not list((cache / "vpa").iterdir())
 
 
 def test_other_pins_are_built_beside_it(
