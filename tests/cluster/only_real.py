@@ -13,6 +13,9 @@ _RIGHTS: Final = "RBAC: the embedded cluster lets everybody do everything"
 _JUDGE: Final = "holds our own rules against those of Kubernetes: the embedded cluster has ours"
 _TWIN: Final = "holds the embedded cluster against the real one"
 _PROGRAMS: Final = "programs beside us: metrics-server, Prometheus, kubectl or descheduler"
+_ADMISSION: Final = (
+    "webhooks, policies and the resize of a running pod, of which the embedded cluster has none"
+)
 _TESTBED: Final = "the testbed itself: its control plane, its judge and its big clusters"
 
 ONLY_REAL: Final[Mapping[str, str]] = {
@@ -41,6 +44,9 @@ ONLY_REAL: Final[Mapping[str, str]] = {
     "test_plan_command": _PROCESS,
     "test_quantities": _JUDGE,
     "test_readme_figures": _PROGRAMS,
+    "test_refused_copies": _ADMISSION,
+    "test_resized_pods": _ADMISSION,
+    "test_right_copies": _ADMISSION,
     "test_rights": _RIGHTS,
     "test_showpieces": _PROCESS,
     "test_snapshot_command": _PROCESS,
