@@ -32,6 +32,7 @@ from typing import Any
 
 from testbed.credentials import write_credentials
 from testbed.flags import METRICS_API, flags, metrics_objects
+from testbed.marks import has_mark
 
 FOLDER_PREFIX = "rescheduler-testbed-"
 START_DEADLINE_SECONDS = 300.0
@@ -258,14 +259,6 @@ def _die_with(parent: int) -> None:
     ctypes.CDLL(None).prctl(pr_set_pdeathsig, signal.SIGKILL)
     if os.getppid() != parent:  # it ended before the kernel was told
         os._exit(1)
-
-
-def has_mark(pid: int, mark: str) -> bool:
-    """True while a process runs with the mark in its command line; one that has ended has none."""
-    try:
-        return mark.encode() in Path(f"/proc/{pid}/cmdline").read_bytes()
-    except OSError:
-        return False
 
 
 def remove_stale_folders() -> None:
