@@ -272,7 +272,7 @@ def remove_stale_folders() -> None:
 def serve(plane: ControlPlane) -> None:
     """Obeys commands until the owner ends, or SIGTERM."""
     if plane.owner is None:
-        _let_go_of_streams()
+        let_go_of_streams()
         while True:
             signal.pause()
     waiting: list[Any] = [plane.owner, sys.stdin]
@@ -287,7 +287,7 @@ def serve(plane: ControlPlane) -> None:
             waiting.remove(sys.stdin)
 
 
-def _let_go_of_streams() -> None:
+def let_go_of_streams() -> None:
     """So that who reads the output of the command that started us sees its end."""
     nowhere = os.open(os.devnull, os.O_RDWR)
     for stream in (sys.stdin, sys.stdout, sys.stderr):

@@ -70,6 +70,7 @@ class RealNodes:
     def start_and_leave(self) -> int:
         """Starts them for an owner who is not this process: the pid of their supervisor."""
         self.__enter__()
+        self._supervisor.returncode = 0  # it outlives us, of which Python would warn at exit
         return self.supervisor
 
     def __exit__(
@@ -155,12 +156,8 @@ class RealNodes:
         return self._process
 
 
-def start_supervisor(
-    instance: Instance, nodes: list[Node], owner: int | None
-) -> subprocess.Popen[str]:
-    command = [sys.executable, "-m", "testbed.realnodes.supervisor"]
-    if owner is not None:
-        command += ["--owner", str(owner)]
+def start_supervisor(instance: Instance, nodes: list[Node], owner: int) -> subprocess.Popen[str]:
+    command = [sys.executable, "-m", "testbed.realnodes.supervisor", "--owner", str(owner)]
     # A session of its own: Ctrl-C in the terminal ends the owner, and through it the supervisor,
     # which then cleans up undisturbed.
     process = subprocess.Popen(

@@ -30,6 +30,7 @@ from testbed.marks import has_mark
 from testbed.realnodes import cgroups, namespaces, network
 from testbed.realnodes.cgroups import MARK
 from testbed.realnodes.settings import Node
+from testbed.supervisor import let_go_of_streams
 
 FOLDER_PREFIX = "rescheduler-nodes-"
 READY_SECONDS = 120.0
@@ -205,12 +206,11 @@ def _answer(document: dict[str, Any]) -> None:
     os.write(sys.stdout.fileno(), json.dumps(document).encode() + b"\n")
 
 
-async def run(nodes: Nodes, owner: int | None) -> None:
+async def run(nodes: Nodes, owner: int, *, commanded: bool) -> None:
     loop = asyncio.get_running_loop()
     ended = asyncio.Event()
     loop.add_signal_handler(signal.SIGTERM, ended.set)
-    if owner is not None:
-        loop.add_reader(owner, ended.set)
+    loop.add_reader(owner, ended.set)
     starting = asyncio.create_task(nodes.start())
     ending = asyncio.create_task(ended.wait())
     try:
@@ -225,20 +225,25 @@ async def run(nodes: Nodes, owner: int | None) -> None:
             _answer({"error": str(problem)})
             return
         _answer(nodes.describe())
-        await serve(nodes, ended)
+        if commanded:
+            await serve(nodes, ended)
+        else:
+            let_go_of_streams()
+            await ended.wait()
     finally:
-        if owner is not None:
-            loop.remove_reader(owner)
+        loop.remove_reader(owner)
         ending.cancel()
         await nodes.stop()
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--owner", type=int, help="pid that these nodes belong to")
+    parser.add_argument("--owner", type=int, required=True, help="pid that these nodes belong to")
     arguments = parser.parse_args()
+    # Who starts them for somebody else leaves them alone from then on.
+    commanded = os.getppid() == arguments.owner
     try:
-        owner = None if arguments.owner is None else os.pidfd_open(arguments.owner)
+        owner = os.pidfd_open(arguments.owner)
     except ProcessLookupError:
         return  # it has ended already
     remove_stale()
@@ -247,7 +252,8 @@ def main() -> None:
     folder = Path(tempfile.mkdtemp(prefix=f"{FOLDER_PREFIX}{os.getpid()}-"))
     wanted = [Node(**(each | {"folder": str(folder)})) for each in told["nodes"]]
     with contextlib.suppress(BrokenPipeError):  # nobody is left to be told
-        asyncio.run(run(Nodes(folder=folder, instance=instance, wanted=wanted), owner))
+        nodes = Nodes(folder=folder, instance=instance, wanted=wanted)
+        asyncio.run(run(nodes, owner, commanded=commanded))
 
 
 if __name__ == "__main__":
