@@ -14,7 +14,8 @@ from pathlib import Path
 from typing import Any
 
 from testbed import golang
-from testbed.realnodes.settings import IMAGE, SANDBOX_IMAGE
+from testbed.realnodes import settings
+from testbed.realnodes.settings import CRASHING_IMAGE, IMAGE, NEXT_IMAGE, SANDBOX_IMAGE
 
 BUSYBOX = Path("/bin/busybox")
 _SERVER = Path(__file__).parent / "server"
@@ -26,8 +27,9 @@ _CREATED = "1970-01-01T00:00:00Z"
 
 def archive() -> Path:
     """Built once for each state of the server and of busybox, in the user's cache."""
-    digest = hashlib.sha256(Path(__file__).read_bytes() + BUSYBOX.read_bytes())
-    for path in sorted(_SERVER.iterdir()):
+    digest = hashlib.sha256(BUSYBOX.read_bytes())
+    recipe = [Path(__file__), Path(settings.__file__)]
+    for path in [*recipe, *sorted(_SERVER.iterdir())]:
         digest.update(path.read_bytes())
     shelf = golang.cache_root() / "images"
     target = shelf / f"{golang.machine()}-{digest.hexdigest()[:16]}.tar"
@@ -58,15 +60,19 @@ def _build_server(into: Path) -> Path:
 def _write_archive(path: Path, server: Path) -> None:
     layer = _layer({"bin/busybox": BUSYBOX.read_bytes(), "server": server.read_bytes()})
     digest = hashlib.sha256(layer).hexdigest()
-    sandbox = _configuration(digest, ["/bin/sleep", "1000000000"])
-    serving = _configuration(digest, ["/server"])
+    layers = [f"{digest}/layer.tar"]
+    images = [
+        ([SANDBOX_IMAGE], _configuration(digest, ["/bin/sleep", "1000000000"])),
+        ([IMAGE, NEXT_IMAGE], _configuration(digest, ["/server"])),
+        ([CRASHING_IMAGE], _configuration(digest, ["/bin/false"])),
+    ]
     manifest = [
-        {"Config": f"{_name_of(config)}.json", "RepoTags": [tag], "Layers": [f"{digest}/layer.tar"]}
-        for tag, config in ((SANDBOX_IMAGE, sandbox), (IMAGE, serving))
+        {"Config": f"{_name_of(config)}.json", "RepoTags": tags, "Layers": layers}
+        for tags, config in images
     ]
     with tarfile.open(path, "w") as tar:
         _add(tar, f"{digest}/layer.tar", layer)
-        for config in (sandbox, serving):
+        for _, config in images:
             _add(tar, f"{_name_of(config)}.json", config)
         _add(tar, "manifest.json", json.dumps(manifest).encode())
 

@@ -23,6 +23,9 @@ from testbed.realnodes.supervisor import NodesError
 PINS = ("nodes", "containerd")
 """What to build for them."""
 
+MakeSocket = Callable[[tuple[Any, ...]], socket.socket]
+"""For an address as socket.getaddrinfo gives it; as aiohttp wants it."""
+
 _ENDED = "the supervisor of the real nodes ended unexpectedly"
 
 
@@ -114,7 +117,7 @@ class RealNodes:
         """The first process of each, as the machine knows it."""
         return dict(self._state["pids"])
 
-    def sockets(self, node: str) -> Callable[[tuple[Any, ...]], socket.socket]:
+    def sockets(self, node: str) -> MakeSocket:
         """Makes sockets of a client on this node, for aiohttp: its kube-proxy serves them."""
         pid = self._state["pids"][node]
 

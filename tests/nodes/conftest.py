@@ -3,14 +3,18 @@
 All share one control plane and three nodes, one after the other.
 """
 
+import asyncio
+import re
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
 
 import pytest
 
 from testbed.instance import Instance
 from testbed.realnodes.nodes import RealNodes
+from testbed.world import OWNER, World, make_world
 from tests.control_plane import instance
 
 __all__ = ["instance"]
@@ -27,3 +31,20 @@ def nodes(instance: Instance) -> Iterator[RealNodes]:
     with RealNodes(instance) as started:
         say(f"{len(started.names)} real nodes Ready after {time.monotonic() - began:.1f} s")
         yield started
+
+
+@pytest.fixture
+async def world(
+    instance: Instance, nodes: RealNodes, tmp_path: Path, request: pytest.FixtureRequest
+) -> AsyncIterator[World]:
+    """The real nodes are this test's, as long as it lasts."""
+    name = re.sub(r"[^a-z0-9]+", "-", request.node.name.lower().removeprefix("test_"))
+    async with make_world(instance, tmp_path, name) as made:
+        mine = {"metadata": {"labels": {OWNER: made.name}}}
+        await asyncio.gather(*(made.api.patch("Node", None, each, mine) for each in nodes.names))
+        made.nodes = list(nodes.names)
+        try:
+            yield made
+        finally:
+            await asyncio.gather(*map(made.uncordon, made.nodes))
+            made.nodes.clear()  # else they would be deleted
