@@ -79,6 +79,10 @@ bench: controlplane ## Print what things cost, each beside its limit, goal or pe
 compare: controlplane ## Empty and balance nodes beside kubectl drain and descheduler, and print who noticed
 	$(BIN)/python -m bench.compare
 
+.PHONY: requests
+requests: realnodes ## Empty a real node under traffic beside kubectl drain and a rollout, and print whose requests failed. Needs root
+	$(BIN)/python -m bench.real_requests
+
 .PHONY: cluster-up
 cluster-up: .venv/installed-dev ## Start a control plane with NODES=50 simulated and REAL_NODES=0 real nodes and print its KUBECONFIG
 	$(BIN)/python -m testbed up --nodes $(NODES) --real-nodes $(REAL_NODES)

@@ -3,7 +3,6 @@
 All share one control plane and three nodes, one after the other.
 """
 
-import asyncio
 import re
 import sys
 import time
@@ -14,7 +13,8 @@ import pytest
 
 from testbed.instance import Instance
 from testbed.realnodes.nodes import RealNodes
-from testbed.world import OWNER, World, make_world
+from testbed.realnodes.serving import world_of_real_nodes
+from testbed.world import World
 from tests.control_plane import instance
 
 __all__ = ["instance"]
@@ -39,12 +39,5 @@ async def world(
 ) -> AsyncIterator[World]:
     """The real nodes are this test's, as long as it lasts."""
     name = re.sub(r"[^a-z0-9]+", "-", request.node.name.lower().removeprefix("test_"))
-    async with make_world(instance, tmp_path, name) as made:
-        mine = {"metadata": {"labels": {OWNER: made.name}}}
-        await asyncio.gather(*(made.api.patch("Node", None, each, mine) for each in nodes.names))
-        made.nodes = list(nodes.names)
-        try:
-            yield made
-        finally:
-            await asyncio.gather(*map(made.uncordon, made.nodes))
-            made.nodes.clear()  # else they would be deleted
+    async with world_of_real_nodes(instance, nodes, tmp_path, name) as made:
+        yield made

@@ -3,19 +3,11 @@
 import pytest
 
 from testbed.realnodes.nodes import RealNodes
+from testbed.realnodes.serving import PRE_STOP, REPLICAS, are_all_elsewhere, deploy, server
 from testbed.realnodes.settings import NEXT_IMAGE
 from testbed.realnodes.traffic import traffic
 from testbed.world import World
-from tests.nodes.serving import (
-    PRE_STOP,
-    REPLICAS,
-    are_all_elsewhere,
-    deploy,
-    drain,
-    report,
-    server,
-    start_draining,
-)
+from tests.nodes.serving import drain, report, start_draining
 from tests.scenarios.judging import assert_nobody_noticed
 
 SERVERS = {

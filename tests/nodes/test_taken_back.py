@@ -6,10 +6,11 @@ import pytest
 
 from testbed.builders import MOVED, deployment, service
 from testbed.realnodes.nodes import RealNodes
+from testbed.realnodes.serving import server
 from testbed.realnodes.settings import CRASHING_IMAGE
 from testbed.realnodes.traffic import traffic
 from testbed.world import World
-from tests.nodes.serving import drain, report, server, start_draining
+from tests.nodes.serving import drain, report, start_draining
 from tests.scenarios.judging import assert_as_if_nothing_happened
 from tests.scenarios.looping import ended
 
