@@ -4,6 +4,7 @@ SHELL := /bin/bash
 .DEFAULT_GOAL := help
 PYTHON ?= python3
 NODES ?= 50
+REAL_NODES ?= 0
 N ?= 100000
 SEEDS ?= 200
 FIRST_SEED ?= 0
@@ -34,6 +35,10 @@ test-unit: .venv/installed-dev ## Run the tests that need no control plane: unit
 .PHONY: test-cluster
 test-cluster: controlplane ## Run the tests on a real control plane, the same scenarios among them
 	CLUSTERS=real $(BIN)/python -m pytest tests/cluster tests/scenarios tests/twin tests/neighbours/test_vpa.py -n 4 --durations=5
+
+.PHONY: test-nodes
+test-nodes: realnodes ## Run the tests on real nodes: kubelets, containers, kube-proxy, real requests. Needs root
+	$(BIN)/python -m pytest tests/nodes -s
 
 .PHONY: test-full
 test-full: test crash-matrix ## Run all tests, and those that CI samples in full
@@ -80,9 +85,13 @@ bench: controlplane ## Print what things cost, each beside its limit, goal or pe
 compare: controlplane ## Empty and balance nodes beside kubectl drain and descheduler, and print who noticed
 	$(BIN)/python -m bench.compare
 
+.PHONY: requests
+requests: realnodes ## Empty a real node under traffic beside kubectl drain and a rollout, and print whose requests failed. Needs root
+	$(BIN)/python -m bench.real_requests
+
 .PHONY: cluster-up
-cluster-up: .venv/installed-dev ## Start a control plane with NODES=50 simulated nodes and print its KUBECONFIG
-	$(BIN)/python -m testbed up --nodes $(NODES)
+cluster-up: .venv/installed-dev ## Start a control plane with NODES=50 simulated and REAL_NODES=0 real nodes and print its KUBECONFIG
+	$(BIN)/python -m testbed up --nodes $(NODES) --real-nodes $(REAL_NODES)
 
 .PHONY: cluster-down
 cluster-down: .venv/installed-dev ## Stop what cluster-up started; no process and no file is left
@@ -91,6 +100,10 @@ cluster-down: .venv/installed-dev ## Stop what cluster-up started; no process an
 .PHONY: controlplane
 controlplane: .venv/installed-dev ## Build the programs that the tests run on into the user cache, if their pins changed
 	@$(BIN)/python -m testbed build
+
+.PHONY: realnodes
+realnodes: controlplane ## Build what real nodes run, and install what Debian has of it; says why if the machine cannot have any
+	@$(BIN)/python -m testbed build-nodes
 
 .PHONY: format
 format: .venv/installed-dev ## Format, and mend what the linter can mend

@@ -1,4 +1,4 @@
-"""python -m testbed build [NAME ...] | up --nodes N | down."""
+"""python -m testbed build [NAME ...] | build-nodes | up --nodes N --real-nodes N | down."""
 
 import argparse
 import asyncio
@@ -14,14 +14,22 @@ from testbed import build, builders
 from testbed.api import Api
 from testbed.audit import is_usable
 from testbed.instance import Instance, InstanceError, read_answer, start_supervisor, wait_until_gone
-from testbed.supervisor import MARK, has_mark
+from testbed.marks import has_mark
+from testbed.realnodes import cgroups, images, requirements
+from testbed.realnodes.nodes import PINS, RealNodes
+from testbed.realnodes.supervisor import NodesError
+from testbed.supervisor import MARK
 
 # One per user: what `up` started and `down` stops.
 STATE = Path(tempfile.gettempdir()) / f"kube-rescheduler-cluster-{os.getuid()}.json"
 READY_SECONDS = 60
+_REAL_NODES = "real-nodes.pid"
+"""In the folder of the instance: their supervisor."""
+CANNOT = 3
+"""The exit status that says: this machine cannot have real nodes."""
 
 
-def up(nodes: int) -> None:
+def up(nodes: int, real_nodes: int = 0) -> None:
     if (known := _remembered()) and has_mark(known.supervisor, MARK):
         sys.exit(
             f"a cluster is running: export KUBECONFIG={known.admin_kubeconfig}\n"
@@ -32,12 +40,16 @@ def up(nodes: int) -> None:
     instance = read_answer(start_supervisor(programs, owner=None))
     try:
         _remember(instance)
+        if real_nodes:
+            build_nodes()
+            _add_real_nodes(instance, real_nodes)
         asyncio.run(_add_nodes(instance, nodes))
     except BaseException:
         _stop(instance)
         raise
     version = build.read_pins().version
-    print(f"Kubernetes {version} with {nodes} nodes is up. Use it with", file=sys.stderr)
+    kinds = f"{nodes} nodes" + (f" and {real_nodes} real ones" if real_nodes else "")
+    print(f"Kubernetes {version} with {kinds} is up. Use it with", file=sys.stderr)
     print(f"export KUBECONFIG={instance.admin_kubeconfig}")
     kubectl = programs / "kubectl"
     print(f"kubectl of the same version: {kubectl}\nstop it: make cluster-down", file=sys.stderr)
@@ -53,8 +65,12 @@ def down() -> None:
 
 
 def _stop(instance: Instance) -> None:
+    real = _supervisor_of_real_nodes(instance)
     if has_mark(instance.supervisor, MARK):
         os.kill(instance.supervisor, signal.SIGTERM)
+    # Its real nodes end with it, and clean up.
+    if real and not wait_until_gone(real, cgroups.MARK):
+        raise InstanceError(f"process {real} does not end")
     # Its programs end with it, even when it was killed: then only its folder is left.
     mine = {pid: str(instance.folder) for pid in instance.pids.values()}
     for pid, mark in {instance.supervisor: MARK, **mine}.items():
@@ -86,6 +102,30 @@ def _remembered() -> Instance | None:
         return None
 
 
+def build_nodes() -> None:
+    """Installs and builds what real nodes need, or ends with the reason why there can be none."""
+    problem = requirements.what_stands_in_the_way() or requirements.install_missing()
+    if problem:
+        print(problem, file=sys.stderr)
+        sys.exit(CANNOT)
+    for name in PINS:
+        build.programs(name)
+    images.archive()
+
+
+def _add_real_nodes(instance: Instance, count: int) -> None:
+    """They belong to the control plane, not to this process."""
+    nodes = RealNodes(instance, count, owner=instance.supervisor)
+    (instance.folder / _REAL_NODES).write_text(str(nodes.start_and_leave()))
+
+
+def _supervisor_of_real_nodes(instance: Instance) -> int | None:
+    try:
+        return int((instance.folder / _REAL_NODES).read_text())
+    except FileNotFoundError:
+        return None
+
+
 async def _add_nodes(instance: Instance, count: int) -> None:
     async with Api(instance.url, instance.tokens["admin"], instance.client_ssl()) as api:
         names = [f"node-{number}" for number in range(count)]
@@ -103,8 +143,10 @@ def main() -> None:
     commands = parser.add_subparsers(dest="command", required=True)
     make = commands.add_parser("build", help="build what the tests run on, if its pins changed")
     make.add_argument("names", nargs="*", default=build.FOR_TESTS, help="folders of pins/")
+    commands.add_parser("build-nodes", help="install and build what real nodes need")
     start = commands.add_parser("up", help="start a control plane that stays")
     start.add_argument("--nodes", type=int, default=50)
+    start.add_argument("--real-nodes", type=int, default=0, help="with kubelets and containers")
     commands.add_parser("down", help="stop it")
     arguments = parser.parse_args()
     try:
@@ -112,10 +154,12 @@ def main() -> None:
             for name in arguments.names:
                 build.programs(name)
         elif arguments.command == "up":
-            up(arguments.nodes)
+            up(arguments.nodes, arguments.real_nodes)
+        elif arguments.command == "build-nodes":
+            build_nodes()
         else:
             down()
-    except (build.BuildError, InstanceError) as problem:
+    except (build.BuildError, InstanceError, NodesError) as problem:
         sys.exit(f"error: {problem}")
 
 

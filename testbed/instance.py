@@ -16,7 +16,8 @@ from typing import Any, Self
 
 from testbed import build
 from testbed.credentials import kubeconfig
-from testbed.supervisor import ON_DEMAND, has_mark
+from testbed.marks import has_mark
+from testbed.supervisor import ON_DEMAND
 
 STOP_SECONDS = 30.0
 SUPERVISOR_ENDED = "the supervisor of the control plane ended unexpectedly"

@@ -33,6 +33,7 @@ from typing import Any
 from testbed import neighbours
 from testbed.credentials import write_credentials
 from testbed.flags import METRICS_API, flags, metrics_objects
+from testbed.marks import has_mark
 
 FOLDER_PREFIX = "rescheduler-testbed-"
 START_DEADLINE_SECONDS = 300.0
@@ -280,14 +281,6 @@ def _die_with(parent: int) -> None:
         os._exit(1)
 
 
-def has_mark(pid: int, mark: str) -> bool:
-    """True while a process runs with the mark in its command line; one that has ended has none."""
-    try:
-        return mark.encode() in Path(f"/proc/{pid}/cmdline").read_bytes()
-    except OSError:
-        return False
-
-
 def remove_stale_folders() -> None:
     """What supervisors left that were killed before they could clean up."""
     for path in Path(tempfile.gettempdir()).glob(f"{FOLDER_PREFIX}*"):
@@ -299,7 +292,7 @@ def remove_stale_folders() -> None:
 def serve(plane: ControlPlane) -> None:
     """Obeys commands until the owner ends, or SIGTERM."""
     if plane.owner is None:
-        _let_go_of_streams()
+        let_go_of_streams()
         while True:
             signal.pause()
     waiting: list[Any] = [plane.owner, sys.stdin]
@@ -314,7 +307,7 @@ def serve(plane: ControlPlane) -> None:
             waiting.remove(sys.stdin)
 
 
-def _let_go_of_streams() -> None:
+def let_go_of_streams() -> None:
     """So that who reads the output of the command that started us sees its end."""
     nowhere = os.open(os.devnull, os.O_RDWR)
     for stream in (sys.stdin, sys.stdout, sys.stderr):

@@ -21,7 +21,8 @@ from testbed.audit import is_ready, is_usable
 from testbed.auditor import read_requests
 from testbed.builders import deployment, node, pod_spec, workload
 from testbed.instance import Instance, InstanceError, OwnedInstance
-from testbed.supervisor import FOLDER_PREFIX, MARK, has_mark
+from testbed.marks import has_mark
+from testbed.supervisor import FOLDER_PREFIX, MARK
 from testbed.world import World
 
 ROOT = Path(build.__file__).parent.parent

@@ -12,7 +12,7 @@ from testbed.api import ApiError, Object
 from testbed.builders import behaviour, pod, pod_spec
 from testbed.flags import BASIC_AUTH_PASSWORD, BASIC_AUTH_USER
 from testbed.instance import InstanceError, OwnedInstance
-from testbed.supervisor import has_mark
+from testbed.marks import has_mark
 from testbed.tokengate import TokenGate
 from testbed.world import World, install_rights, make_world
 

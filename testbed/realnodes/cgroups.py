@@ -1,0 +1,88 @@
+"""The cgroups of real nodes: for each node one folder under every controller, below our own.
+
+A node sees its own folder as the root, so that nothing of it can be anywhere else.
+"""
+
+import contextlib
+import os
+import time
+from pathlib import Path
+
+from testbed.marks import has_mark
+
+PREFIX = "rescheduler-nodes-"
+MARK = "testbed.realnodes.supervisor"
+"""By it a process is known to be the one that a folder belongs to, for pids come back."""
+
+_ROOT = Path("/sys/fs/cgroup")
+_REMOVE_SECONDS = 20.0
+
+
+def controllers() -> dict[str, Path]:
+    """Those of version 1 that are mounted where all the world has them: name -> our own cgroup.
+
+    "name=systemd" is one, too: it controls nothing, and kubelets want it.
+    """
+    found = {}
+    for line in Path("/proc/self/cgroup").read_text().splitlines():
+        _, name, path = line.split(":", 2)
+        own = mounted_at(name) / path.lstrip("/")
+        if name and (own / "cgroup.procs").is_file():
+            found[name] = own
+    return found
+
+
+def mounted_at(controller: str) -> Path:
+    return _ROOT / controller.removeprefix("name=")
+
+
+def make(supervisor: int, node: str) -> list[Path]:
+    """The folders of one node, for `join`."""
+    return [_make(name, own, supervisor, node) for name, own in controllers().items()]
+
+
+def _make(controller: str, own: Path, supervisor: int, node: str) -> Path:
+    ours = own / f"{PREFIX}{supervisor}"
+    if not ours.is_dir():
+        ours.mkdir()
+        # What is made below it begins with its settings; an empty cpuset holds no process.
+        (ours / "cgroup.clone_children").write_text("1")
+        if "cpuset" in controller:
+            for setting in ("cpuset.cpus", "cpuset.mems"):
+                (ours / setting).write_text((own / setting).read_text())
+    made = ours / node
+    made.mkdir()
+    return made
+
+
+def join(folders: list[Path]) -> None:
+    for folder in folders:
+        (folder / "cgroup.procs").write_text(str(os.getpid()))
+
+
+def remove(supervisor: int) -> None:
+    """When the last of their processes has ended; the kernel says so by letting them go."""
+    for own in controllers().values():
+        _remove(own / f"{PREFIX}{supervisor}")
+
+
+def remove_stale() -> None:
+    """Those of supervisors that were killed before they could clean up."""
+    for name in controllers():
+        for path in list(mounted_at(name).rglob(f"{PREFIX}*")):
+            pid = path.name.removeprefix(PREFIX)
+            if pid.isdigit() and not has_mark(int(pid), MARK):
+                _remove(path)
+
+
+def _remove(top: Path) -> None:
+    deadline = time.monotonic() + _REMOVE_SECONDS
+    while top.is_dir():
+        for folder, _, _ in os.walk(top, topdown=False):
+            with contextlib.suppress(OSError):  # busy, or gone: both show at the next look
+                Path(folder).rmdir()
+        if not top.is_dir():
+            return
+        if time.monotonic() > deadline:
+            raise OSError(f"the cgroup {top} does not go away")
+        time.sleep(0.02)

@@ -1,0 +1,3 @@
+module rescheduler.io/testbed/server
+
+go 1.24

@@ -1,0 +1,43 @@
+"""Tests on real nodes: they need root and a kernel to match, and `make test-nodes` says so.
+
+All share one control plane and three nodes, one after the other.
+"""
+
+import re
+import sys
+import time
+from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
+
+import pytest
+
+from testbed.instance import Instance
+from testbed.realnodes.nodes import RealNodes
+from testbed.realnodes.serving import world_of_real_nodes
+from testbed.world import World
+from tests.control_plane import instance
+
+__all__ = ["instance"]
+
+
+def say(line: str) -> None:
+    """A figure, for whoever runs the tests with -s."""
+    sys.stdout.write(f"\n{line}\n")
+
+
+@pytest.fixture(scope="session")
+def nodes(instance: Instance) -> Iterator[RealNodes]:
+    began = time.monotonic()
+    with RealNodes(instance) as started:
+        say(f"{len(started.names)} real nodes Ready after {time.monotonic() - began:.1f} s")
+        yield started
+
+
+@pytest.fixture
+async def world(
+    instance: Instance, nodes: RealNodes, tmp_path: Path, request: pytest.FixtureRequest
+) -> AsyncIterator[World]:
+    """The real nodes are this test's, as long as it lasts."""
+    name = re.sub(r"[^a-z0-9]+", "-", request.node.name.lower().removeprefix("test_"))
+    async with world_of_real_nodes(instance, nodes, tmp_path, name) as made:
+        yield made

@@ -1,0 +1,31 @@
+"""What stands in the way of real nodes on a machine is told in one sentence."""
+
+import os
+
+import pytest
+
+from testbed import __main__ as command
+from testbed.realnodes import cgroups, requirements
+
+
+def test_nothing_stands_in_the_way_here() -> None:
+    assert requirements.what_stands_in_the_way() == ""
+    assert requirements.missing_packages() == []
+
+
+def test_who_is_not_root_is_told_so_and_the_status_says_that_there_can_be_none(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(os, "geteuid", lambda: 1000)
+    with pytest.raises(SystemExit) as ended:
+        command.build_nodes()
+    assert ended.value.code == command.CANNOT
+    [sentence] = capsys.readouterr().err.splitlines()
+    assert sentence.startswith("real nodes need root")
+
+
+def test_a_machine_without_the_cgroups_is_told_which(monkeypatch: pytest.MonkeyPatch) -> None:
+    known = cgroups.controllers()
+    del known["memory"]
+    monkeypatch.setattr(requirements, "controllers", lambda: known)
+    assert "has no memory there" in requirements.what_stands_in_the_way()
