@@ -57,7 +57,10 @@ async def test_every_step_is_one_structured_line(world: World) -> None:
     full, empty = await set_stage(world, 2)
     run = await world.run()
     steps = [line for line in run.lines if "migration" in line]
-    assert steps[0]["event"] == "marks the original as being moved"
+    assert [line["event"] for line in steps[:2]] == [
+        "asks what admission makes of a copy",
+        "marks the original as being moved",
+    ]
     assert steps[-1]["event"] == "ended"
     for line in steps:
         assert (line["source"], line["target"], line["strategy"]) == (full, empty, "LoadBalancing")
