@@ -22,7 +22,13 @@ def pytest_runtest_logreport(report: pytest.TestReport) -> None:
         _not_passed[report.nodeid] = "skipped"
     # Of several processes, the one that hears of all of them.
     if report.failed and _is_in_charge():
-        print(f"\nfailed: {report.nodeid} ({report.when})", file=sys.__stderr__, flush=True)
+        line = f"\nfailed: {report.nodeid} ({report.when}): {_why(report)}"
+        print(line, file=sys.__stderr__, flush=True)
+
+
+def _why(report: pytest.TestReport) -> str:
+    crash = getattr(report.longrepr, "reprcrash", None)
+    return str(crash.message if crash else report.longrepr).split("\n", 1)[0]
 
 
 def _is_in_charge() -> bool:
