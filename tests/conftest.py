@@ -3,6 +3,7 @@ failure is told when it happens: a run that is cut short has named those it had.
 """
 
 import os
+import signal
 import sys
 
 import pytest
@@ -10,6 +11,9 @@ import pytest
 from tests.blaming import pytest_collection_finish, pytest_runtest_teardown
 
 __all__ = ["pytest_collection_finish", "pytest_runtest_teardown"]
+
+# What a shell starts in the background ignores interrupts, and so would all that tests start.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 _not_passed: dict[str, str] = {}
 
