@@ -6,7 +6,7 @@ What they showed is remembered for a while, as is that no right copy can be made
 import asyncio
 from collections import OrderedDict
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 import structlog
@@ -51,6 +51,12 @@ class Rehearsals:
             running.add_done_callback(lambda done: self._ended(step.template, done))
         return await asyncio.shield(running)
 
+    async def by_siblings(self, step: Rehearse, namespace: str) -> Rehearsed:
+        """What can be known without dry runs."""
+        found = [await self._read(namespace, name) for name in step.siblings]
+        siblings = tuple(each for each in found if each is not None)
+        return Rehearsed(template=step.template, siblings=siblings)
+
     def forbid(self, known: Rehearsed, outcome: Outcome, who: str) -> None:
         """No right copy can be made of it, as one has shown that was really made, or refused."""
         self._remember(rehearsing.refused(known, outcome), who)
@@ -84,6 +90,9 @@ class Rehearsals:
         # Where a pod of the owner itself is refused, the refusal of a copy would mean nothing.
         if answers:
             rehearsed = await self._with_copy(step, namespace, self._agreed(step, answers))
+        if rehearsed.answer is None:
+            known = await self.by_siblings(step, namespace)
+            rehearsed = replace(rehearsed, siblings=known.siblings)
         self._remember(rehearsed, _workload(step))
         return rehearsed
 
@@ -131,6 +140,13 @@ class Rehearsals:
                 raise
             is_unasked = problem.status == _BAD_REQUEST or not _is_for_good(problem)
             return "" if is_unasked else str(problem), None
+
+    async def _read(self, namespace: str, name: str) -> Object | None:
+        """All of it: of a pod that is not moved itself, lists keep less."""
+        try:
+            return await self._kube.get(PODS, namespace, name)
+        except errors.NotFound:
+            return None
 
     async def _dry_run(self, namespace: str, body: Object) -> Object:
         return await self._kube.create(PODS, namespace, body, dry_run=True)

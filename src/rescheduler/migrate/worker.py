@@ -15,7 +15,7 @@ from rescheduler.kube import errors
 from rescheduler.migrate.context import Context
 from rescheduler.migrate.deciding import records, rehearsing, resizing, steering, steps
 from rescheduler.migrate.deciding.deciding import decide
-from rescheduler.migrate.deciding.facts import Intent, Progress, Rehearsed, View
+from rescheduler.migrate.deciding.facts import Intent, Progress, View
 from rescheduler.migrate.deciding.outcomes import Outcome, Reason
 from rescheduler.migrate.deciding.records import InvalidRecord, Standing
 from rescheduler.migrate.deciding.stages import Method, Phase, Stage
@@ -304,7 +304,7 @@ class Worker:
             if not memory.created:
                 raise
             # A quota that the copy itself has filled: it is judged by its siblings.
-            memory.rehearsed = Rehearsed(template=step.template)
+            memory.rehearsed = await self._context.rehearsals.by_siblings(step, intent.namespace)
         if step.resized is not None:
             # As only a read of this one pod shows it: lists come without managed fields.
             with sees_or_waits():

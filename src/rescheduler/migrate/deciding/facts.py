@@ -133,6 +133,8 @@ class Rehearsed:
     """Which one."""
     answer: Object | None = None
     """A pod just as its owner would get it; None: that cannot be known beforehand."""
+    siblings: tuple[Object, ...] = ()
+    """Some pods as its owner has got them, where there is no answer."""
     is_given_twice: bool = False
     """Admission gives to a copy of the answer once more what it has given already: copies are made
     of the template."""

@@ -13,10 +13,11 @@ from rescheduler.migrate.deciding import choosing, copies, likeness, resizing
 from rescheduler.migrate.deciding.facts import Intent, Progress, Rehearsed, View
 from rescheduler.migrate.deciding.outcomes import Outcome, Reason
 from rescheduler.migrate.deciding.steps import Rehearse
-from rescheduler.model.objects import Object
+from rescheduler.model.objects import Object, is_active
 
 _DENIED: Final = ("denied request", "denied the request", "violates PodSecurity")
 _QUOTA: Final = "exceeded quota"
+_SIBLINGS: Final = 5
 
 
 def template_of(replica_set: Object) -> str:
@@ -40,8 +41,16 @@ def ask(
         template=template_of(replica_set),
         as_owner=_as_owner(intent, replica_set),
         copy_of=partial(_copy_of, intent, replica_set, withheld, progress),
+        siblings=_some_siblings(view, original),
         resized=original if resizing.may_be(original, template) else None,
     )
+
+
+def _some_siblings(view: View, original: Object) -> tuple[str, ...]:
+    """Of the many that there may be, a few tell what they have in common."""
+    uid = original["metadata"]["uid"]
+    others = [pod for pod in view.pods if pod["metadata"]["uid"] != uid and is_active(pod)]
+    return tuple(str(pod["metadata"]["name"]) for pod in others[:_SIBLINGS])
 
 
 def _as_owner(intent: Intent, replica_set: Object) -> dict[str, Any]:
@@ -90,9 +99,7 @@ def copy_of(
     )
 
 
-def why_unlike(
-    view: View, original: Object, copy: Object, replica_set: Object, progress: Progress
-) -> str:
+def why_unlike(original: Object, copy: Object, replica_set: Object, progress: Progress) -> str:
     """Why the copy that was made is not what its ReplicaSet would have made; empty: it is."""
     known = of(progress, replica_set)
     return likeness.why_unlike(
@@ -100,7 +107,7 @@ def why_unlike(
         template=replica_set["spec"]["template"],
         answer=known.answer if known else None,
         original=original,
-        siblings=view.pods,
+        siblings=known.siblings if known else (),
     )
 
 

@@ -94,6 +94,8 @@ class Rehearse:
     as_owner: Object
     copy_of: Callable[[Object | None], Object]
     """The copy made of this answer; of None: of the template."""
+    siblings: tuple[str, ...] = ()
+    """Pods of the same template by which a copy is judged where dry runs do not tell."""
     resized: Object | None = None
     """The original, if somebody may have resized it."""
     stage: Stage = Stage.CHECK

@@ -181,7 +181,7 @@ def _judge(
     assert replica_set is not None  # noqa: S101 - asked by the caller
     if rehearsing.of(progress, replica_set) is None:
         return rehearsing.ask(intent, view, original, replica_set, progress)
-    if differs := rehearsing.why_unlike(view, original, copy, replica_set, progress):
+    if differs := rehearsing.why_unlike(original, copy, replica_set, progress):
         return verdicts.give_up(Reason.COPY_DIFFERS, differs)
     return None
 
