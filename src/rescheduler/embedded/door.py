@@ -18,7 +18,7 @@ from rescheduler.embedded.calls import Around, Call
 from rescheduler.embedded.lines import Copies, Line, own
 from rescheduler.embedded.store import key_of
 from rescheduler.embedded.streams import Fields, Stream
-from rescheduler.kube import Event, Listing, Object, Whole, bodies
+from rescheduler.kube import Event, Listing, Object, Whole, bodies, brief
 from rescheduler.kube.following import in_order
 from rescheduler.kube.patience import patiently
 from rescheduler.model import objects, selectors
@@ -95,11 +95,11 @@ class Door:
     async def listing(
         self, resource: Resource, *, namespace: str | None = None, whole: Whole | None = None
     ) -> Listing:
-        del whole  # they are here already, all of them
         everything = selectors.EVERYTHING
-        return await self._read(
+        found = await self._read(
             "list", resource, namespace, lambda: self._listing(resource, namespace, everything)
         )
+        return found._replace(items=[_seen(each, whole) for each in found.items])
 
     def _listing(
         self, resource: Resource, namespace: str | None, wanted: selectors.Selector
@@ -156,7 +156,6 @@ class Door:
         since: str = "",
         whole: Whole | None = None,
     ) -> AsyncGenerator[Event, None]:
-        del whole
         call = self._line.call("watch", resource, namespace=namespace or "")
         answer = await self._line.ask(
             call,
@@ -165,7 +164,7 @@ class Door:
         )
         async with aclosing(answer) as events:
             async for event in events:
-                yield event
+                yield event._replace(object=_seen(event.object, whole))
 
     async def follow(
         self, resource: Resource, *, fields: str = "", since: str = ""
@@ -328,6 +327,12 @@ class Door:
     async def _write(self, call: Call, act: Callable[[Object], T]) -> T:
         # Whoever stands around may have changed it on its way.
         return await self._line.ask(call, lambda: act(call.body or {}))
+
+
+def _seen(found: Object, whole: Whole | None) -> Object:
+    """No more of it than a client of a real API server keeps: who would ask is found out here."""
+    is_asked = whole is None or "spec" not in found or whole(found["metadata"])
+    return found if is_asked else brief(found)
 
 
 async def _cut(whole: bytes) -> AsyncGenerator[bytes, None]:

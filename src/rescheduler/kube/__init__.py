@@ -9,7 +9,7 @@ from rescheduler.kube import bodies, errors
 from rescheduler.kube.api import Event, KubeApi, Listing, Object, Whole
 from rescheduler.kube.client import connect
 from rescheduler.kube.following import Manner
-from rescheduler.kube.sealed import is_brief
+from rescheduler.kube.sealed import brief, is_brief
 
 __all__ = [
     "Event",
@@ -19,6 +19,7 @@ __all__ = [
     "Object",
     "Whole",
     "bodies",
+    "brief",
     "connect",
     "errors",
     "is_brief",

@@ -67,6 +67,7 @@ _KEPT: Final = {
     part: frozenset(kept.__struct_encode_fields__)
     for part, kept in (("spec", _Spec), ("status", _Status))
 }
+_OF_CONDITIONS: Final = _Condition.__struct_encode_fields__
 _decode_spec = msgspec.json.Decoder(_Spec).decode
 _decode_status = msgspec.json.Decoder(_Status).decode
 
@@ -181,7 +182,26 @@ class Sealed(dict[str, Any]):
 
 def is_brief(found: Mapping[str, Any]) -> bool:
     """Whether only little of it was kept."""
-    return isinstance(found, Sealed) and found.is_brief
+    if isinstance(found, Sealed):
+        return found.is_brief
+    return isinstance(found.get("spec"), Brief)
+
+
+def brief(found: Mapping[str, Any]) -> Object:
+    """The same of an object that was never sent: an embedded cluster hands out no more."""
+    spec, status = found.get("spec") or {}, found.get("status") or {}
+    conditions = [_kept_of_condition(each) for each in status.get("conditions") or ()]
+    parts = {"spec": spec, "status": {**status, "conditions": conditions}}
+    kept = {
+        part: Brief({name: each[name] for name in _KEPT[part] if name in each}, _KEPT[part])
+        for part, each in parts.items()
+    }
+    return {**found, **kept}
+
+
+def _kept_of_condition(found: Mapping[str, Any]) -> Object:
+    names = ("type", "status") if found["status"] == "True" else _OF_CONDITIONS
+    return {name: found[name] for name in names if name in found}
 
 
 class Reader:
