@@ -35,7 +35,7 @@ class Memory:
     rehearsed: Rehearsed | None = None
     resized: frozenset[str] = frozenset()
     steered: bool | None = None
-    steering_refused: bool = False
+    steering_refused: str = ""
     steering_since: float | None = None
     ending_since: float | None = None
     replacement_since: float | None = None

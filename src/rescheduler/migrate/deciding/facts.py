@@ -176,8 +176,8 @@ class Progress:
     # Of steered evictions.
     steered: bool | None = None
     """Whether a dry run has shown that the API server steers; None: not asked yet."""
-    steering_refused: bool = False
-    """The API server refuses a pod that is steered."""
+    steering_refused: str = ""
+    """Why the API server refuses the pod that it was shown, for good; empty: it does not."""
     steering_seconds: float = 0.0
     """Since it was asked to."""
     evicted: bool = False

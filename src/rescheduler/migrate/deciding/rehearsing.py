@@ -15,7 +15,13 @@ from rescheduler.migrate.deciding.outcomes import Outcome, Reason
 from rescheduler.migrate.deciding.steps import Rehearse
 from rescheduler.model.objects import Object
 
-_DENIED: Final = ("denied request", "denied the request", "violates PodSecurity")
+_DENIED: Final = ("denied request", "denied the request")
+"""So policies and webhooks refuse, with whatever status."""
+_FORBIDDEN: Final = " is forbidden: "
+"""So the API server's own plug-ins do: PodSecurity, LimitRange, a class or an account that is gone.
+"""
+_INVALID: Final = " is invalid: "
+_NO_RIGHT: Final = "cannot create resource"
 _QUOTA: Final = "exceeded quota"
 
 
@@ -108,8 +114,15 @@ def why_unlike(
 
 
 def is_of_admission(words: str) -> bool:
-    """Whether a policy or a webhook has refused, whoever asks and however often."""
-    return any(each in words for each in _DENIED)
+    """Whether such a pod is refused, whoever asks and however often."""
+    if any(each in words for each in _DENIED):
+        return True
+    is_forbidden = _FORBIDDEN in words and _NO_RIGHT not in words and not is_of_quota(words)
+    return is_forbidden or is_invalid(words)
+
+
+def is_invalid(words: str) -> bool:
+    return _INVALID in words
 
 
 def is_of_quota(words: str) -> bool:
