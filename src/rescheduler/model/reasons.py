@@ -37,6 +37,7 @@ PASSING = frozenset(
         "BudgetRefused",
         "CopyLost",
         "GroupFailed",
+        *NO_COPY,
         "NotFinished",
         "OriginalGone",
         REFUSED,
@@ -45,7 +46,8 @@ PASSING = frozenset(
         "WorkloadChanged",
     }
 )
-"""What stood in its way is likely gone in a moment: whoever empties a node waits, and tries again.
+"""What stood in its way is likely gone in a moment, or there is another way: whoever empties a node
+waits, and tries again.
 """
 
 LEFT_SHORT = "ReplacementNotReady"
