@@ -311,6 +311,7 @@ class Worker:
                 read = await self._context.kube.get(PODS, intent.namespace, intent.pod)
             if read["metadata"]["uid"] == intent.uid:
                 memory.resized = resizing.resized(read)
+                memory.resized_at = resizing.generation(read)
         self._asked_at = float("-inf")  # the planner has to know the size that it will really have
 
     async def _probe(self, intent: Intent, body: Mapping[str, object]) -> None:

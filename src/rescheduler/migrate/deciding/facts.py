@@ -172,6 +172,8 @@ class Progress:
     """None: not asked yet."""
     resized: frozenset[str] = frozenset()
     """The containers of the original whose size was changed while it ran."""
+    resized_at: int = -1
+    """The generation of the original that this is about; it was not asked about later ones."""
 
     # Of steered evictions.
     steered: bool | None = None

@@ -110,6 +110,19 @@ def why_unlike(
     )
 
 
+def may_be_resized_since(original: Object, replica_set: Object, progress: Progress) -> bool:
+    """Whether who has sized it has to be asked again."""
+    is_known = progress.resized_at >= resizing.generation(original)
+    return not is_known and resizing.may_be(original, replica_set["spec"]["template"])
+
+
+def is_outgrown(original: Object, copy: Object, replica_set: Object, progress: Progress) -> bool:
+    """Whether the original was resized when its copy was there already."""
+    known, template = of(progress, replica_set), replica_set["spec"]["template"]
+    kept = resizing.kept(original, template, known.answer if known else None, progress.resized)
+    return not resizing.are_alike(original, copy, kept)
+
+
 # ---------------------------------------------------------------------- what the dry runs showed
 
 
