@@ -9,6 +9,7 @@ import pytest
 from testbed.api import Object
 from testbed.builders import deployment, pod_spec, service, workload
 from testbed.world import World
+from tests.cluster.injecting import nobody_answering
 from tests.scenarios.judging import assert_nothing_of_ours_is_left
 from tests.scenarios.looping import Ended, as_admin, election
 
@@ -16,9 +17,9 @@ BRIEF: dict[str, Any] = {"migration": {"steerTimeout": "2s", "readyTimeout": "10
 RESTRICTED = {"pod-security.kubernetes.io/enforce": "restricted"}
 
 
-async def drain(world: World, node: str) -> Ended:
+async def drain(world: World, node: str, timeout: str = "60s") -> Ended:  # noqa: ASYNC109
     path = str(world.configuration(**election(world), **BRIEF))
-    return await as_admin(world, "drain", node, "--config", path, "--timeout", "60s")
+    return await as_admin(world, "drain", node, "--config", path, "--timeout", timeout)
 
 
 async def _forbid(world: World) -> None:
@@ -63,3 +64,17 @@ async def test_it_stays_and_is_told(world: World, kind: str, change: Any, words:
     assert audit.replicas_missing() == [] == audit.endpoints_missing()
     assert audit.pods_removed() == audit.pods_made() == []
     await assert_nothing_of_ours_is_left(world)
+
+
+async def test_a_webhook_that_is_down_is_told(world: World) -> None:
+    full, _ = await world.add_nodes(2)
+    await world.create(service("web"))
+    await world.deploy(_web("Deployment", pod_spec()), on=full)
+    async with nobody_answering(world), world.auditor() as auditor:
+        run = await drain(world, full, "40s")
+        audit = await world.audit(auditor)
+    assert run.code == 1, run
+    assert "failed calling webhook" in run.err
+    assert await world.nodes_of("web") == [full] * 3
+    assert audit.replicas_missing() == [] == audit.endpoints_missing()
+    assert audit.pods_removed() == audit.pods_made() == []

@@ -23,6 +23,7 @@ _FORBIDDEN: Final = " is forbidden: "
 _INVALID: Final = " is invalid: "
 _NO_RIGHT: Final = "cannot create resource"
 _QUOTA: Final = "exceeded quota"
+_NO_ANSWER: Final = "failed calling webhook"
 
 
 def template_of(replica_set: Object) -> str:
@@ -136,6 +137,13 @@ def is_of_admission(words: str) -> bool:
 
 def is_invalid(words: str) -> bool:
     return _INVALID in words
+
+
+def is_of_silent_webhook(words: str) -> bool:
+    """A webhook that has to be asked does not answer, so nothing was made. It may in a moment, or
+    not in dry runs.
+    """
+    return _NO_ANSWER in words
 
 
 def is_of_quota(words: str) -> bool:
