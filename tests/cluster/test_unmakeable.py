@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from testbed.api import Object
-from testbed.builders import deployment, pod_spec, service, workload
+from testbed.builders import deployment, pod, pod_spec, service, workload
 from testbed.world import World
 from tests.cluster.injecting import nobody_answering
 from tests.scenarios.judging import assert_nothing_of_ours_is_left
@@ -64,6 +64,17 @@ async def test_it_stays_and_is_told(world: World, kind: str, change: Any, words:
     assert audit.replicas_missing() == [] == audit.endpoints_missing()
     assert audit.pods_removed() == audit.pods_made() == []
     await assert_nothing_of_ours_is_left(world)
+
+
+async def test_a_bare_pod_is_not_tried_for_ever(world: World) -> None:
+    full, _ = await world.add_nodes(2)
+    await world.place(lambda: pod("alone"), on=full)
+    await _forbid(world)
+    run = await drain(world, full, "0")
+    assert run.code == 1, run
+    assert "alone: CopyRefused: " in run.err
+    assert await world.nodes_of("alone") == [full]
+    assert len(await world.records()) == 1
 
 
 async def test_a_webhook_that_is_down_is_told(world: World) -> None:

@@ -37,7 +37,6 @@ PASSING = frozenset(
         "BudgetRefused",
         "CopyLost",
         "GroupFailed",
-        *NO_COPY,
         "NotFinished",
         "OriginalGone",
         REFUSED,
@@ -46,9 +45,14 @@ PASSING = frozenset(
         "WorkloadChanged",
     }
 )
-"""What stood in its way is likely gone in a moment, or there is another way: whoever empties a node
-waits, and tries again.
+"""What stood in its way is likely gone in a moment: whoever empties a node waits, and tries again.
 """
+
+
+def is_passing(reason: str, *, other_way: bool) -> bool:
+    """The same; and where no right copy can be made, there may be another way."""
+    return reason in PASSING or (other_way and reason in NO_COPY)
+
 
 LEFT_SHORT = "ReplacementNotReady"
 """Its workload was left with a pod less."""
