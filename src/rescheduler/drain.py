@@ -414,7 +414,9 @@ class Drain:
             )
         else:
             self._refused[move.full_name] += outcome.reason == reasons.REFUSED
-            if outcome.reason in reasons.PASSING and self._refused[move.full_name] < _REFUSALS:
+            is_first = move.full_name not in progress.failed
+            is_passing = reasons.is_passing(outcome.reason, other_way=is_first)
+            if is_passing and self._refused[move.full_name] < _REFUSALS:
                 self._may_pass.add(move.full_name)
             progress.failed[move.full_name] = f"{outcome.reason}: {outcome.message}"
             self._say(

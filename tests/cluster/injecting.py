@@ -19,6 +19,8 @@ SIZE: Final = "1"
 """The cores that it gives each pod, where the template asks for less."""
 _PATH: Final = "/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations"
 
+_CLOSED_PORT: Final = 1
+
 Gives = Callable[[Object], bool]
 """Whether what is asked for, as an AdmissionReview has it, gets anything."""
 
@@ -104,6 +106,26 @@ async def injecting(
     finally:
         await world.api.request("DELETE", f"{_PATH}/{world.name}")
         await runner.cleanup()
+
+
+@asynccontextmanager
+async def nobody_answering(world: World) -> AsyncIterator[None]:
+    """A webhook that is down: nobody can make a pod in the test's namespace."""
+
+    async def is_missed() -> bool:
+        path, query = path_of("Pod", world.name), {"dryRun": "All"}
+        try:
+            await world.api.request("POST", path, query=query, body=pod("probe"))
+        except ApiError as problem:
+            return "failed calling webhook" in str(problem)
+        return False
+
+    await world.api.request("POST", _PATH, body=_configuration(world, _CLOSED_PORT))
+    try:
+        await world.wait("the webhook is missed", is_missed)
+        yield
+    finally:
+        await world.api.request("DELETE", f"{_PATH}/{world.name}")
 
 
 def _configuration(world: World, port: int) -> Object:

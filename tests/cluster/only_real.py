@@ -52,6 +52,7 @@ ONLY_REAL: Final[Mapping[str, str]] = {
     "test_snapshot_command": _PROCESS,
     "test_snapshot_secrets": _PROCESS,
     "test_steering_policy": "the admission policy: its CEL, which only an API server evaluates",
+    "test_unmakeable": _ADMISSION,
     "test_usage": _PROGRAMS,
     "test_usage_sources": _PROGRAMS,
 }

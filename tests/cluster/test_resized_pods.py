@@ -64,6 +64,32 @@ async def test_it_keeps_its_size_however_often_it_moves(world: World) -> None:
     assert "resized" not in status["message"]
 
 
+async def test_one_that_is_resized_while_it_moves_is_moved_later_with_its_new_size(
+    world: World,
+) -> None:
+    """Nobody takes it for a fault of admission's, by which its siblings would stay, too."""
+    full, empty = await world.add_nodes(2)
+    await world.create(service("web"))
+    await world.deploy(deployment("web", replicas=2), on=full)
+    one, other = await world.pods("web")
+    await world.afflict_copies(ready_after="4s")
+    record = await ask(world, one, empty)
+    process = await world.start(**NO_STRATEGY)
+    await world.wait_for_copy("web")
+    await resize(world, one, WANTED)
+    run = await process.finish()
+    status = (await world.api.get("PodMigration", world.name, record["metadata"]["name"]))["status"]
+    assert status["reason"] == "WorkloadChanged", run
+    assert status["message"] == "the pod was resized meanwhile"
+    await world.heal_copies()
+    await world.api.delete("PodMigration", world.name, record["metadata"]["name"])
+    status, there = await moved(world, one, empty)
+    assert cores(there) == WANTED
+    assert KEPT in status["message"]
+    _, there = await moved(world, other, empty)
+    assert cores(there) == "500m"
+
+
 @pytest.mark.parametrize("resized", [False, True])
 async def test_the_size_that_admission_gives_comes_first(world: World, *, resized: bool) -> None:
     """Whoever resized it was overruled, or was the same autoscaler some time ago."""

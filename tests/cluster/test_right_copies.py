@@ -25,7 +25,8 @@ from tests.cluster.injecting import (
     size,
 )
 from tests.scenarios.asking import ask
-from tests.scenarios.judging import assert_as_if_nothing_happened
+from tests.scenarios.judging import assert_as_if_nothing_happened, assert_nothing_of_ours_is_left
+from tests.scenarios.looping import as_admin, election
 
 Change = Callable[[Object], list[Object]]
 NO_STRATEGY: dict[str, Any] = {"enabledStrategies": []}
@@ -127,6 +128,23 @@ async def test_a_copy_that_is_not_right_is_taken_back(world: World, webhook: Web
     assert {each["spec"]["nodeName"] for each in pods} == {full}
     assert audit.replicas_missing() == [] == audit.endpoints_missing()
     await assert_as_if_nothing_happened(world, audit, app="web")
+
+
+async def test_a_drain_then_goes_another_way(world: World) -> None:
+    """Once is enough: whoever drains need not ask a second time."""
+    gives = all_of(by_owner, not_in_dry_runs)
+    async with injecting.injecting(world, gives, sidecar, size):
+        full, empty = await stage(world)
+        path = str(world.configuration(**election(world)))
+        run = await as_admin(world, "drain", full, "--config", path, "--timeout", "60s")
+    assert run.code == 0, run
+    assert run.lines[-1] == f"node/{full} drained: 3 pods moved"
+    pods = await world.pods("web")
+    assert [each["spec"]["nodeName"] for each in pods] == [empty] * 3
+    assert all(map(is_complete, pods)), pods
+    methods = [each["status"]["method"] for each in await world.records()]
+    assert methods.count("Steer") == 3
+    await assert_nothing_of_ours_is_left(world)
 
 
 async def test_a_copy_that_is_refused_though_its_dry_run_was_not(world: World) -> None:

@@ -5,7 +5,7 @@ from collections.abc import Awaitable, Callable
 
 import pytest
 
-from tests.scenarios.judging import assert_nobody_noticed
+from tests.scenarios.judging import assert_as_if_nothing_happened, assert_nobody_noticed
 from tests.scenarios.looping import controller, default_controller
 from tests.scenarios.stage import set_stage
 from tests.scenarios.world import World
@@ -68,3 +68,23 @@ async def test_what_is_being_removed_is_emptied_by_who_removes_it_unless_we_are_
             await world.wait("the web is elsewhere", web_is(world, {empty: 2}))
         audit = await world.audit(auditor)
     assert_nobody_noticed(audit)
+
+
+@pytest.mark.parametrize("by", [REMOVED, DISRUPTED], ids=lambda each: each["key"])
+async def test_a_target_that_is_removed_meanwhile_is_a_target_no_longer(
+    world: World, by: Taint
+) -> None:
+    full, empty = await set_stage(world, 4)
+    await world.afflict_copies(ready_after="5s")
+    settings = {"enabledStrategies": ["LoadBalancing"], "maxReschedulePods": 1}
+    async with world.auditor() as auditor:
+        process = await world.start(**settings)
+        await world.wait_for_copy("web")
+        await taint(world, empty, by)
+        await process.finish()
+        audit = await world.audit(auditor)
+    [record] = await world.records()
+    assert record["status"]["reason"] == "TargetLost", record["status"]
+    assert f"is about to remove {empty}" in record["status"]["message"]
+    assert await world.nodes_of("web") == [full] * 4
+    await assert_as_if_nothing_happened(world, audit, app="web")

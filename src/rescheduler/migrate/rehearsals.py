@@ -100,8 +100,8 @@ class Rehearsals:
         """A pod as its owner would get it, two times over; none: the API server does not tell."""
         try:
             return [await self._dry_run(namespace, dict(step.as_owner)) for _ in range(2)]
-        except (errors.Forbidden, errors.Invalid) as problem:
-            if rehearsing.is_of_quota(str(problem)):
+        except (errors.Forbidden, errors.Invalid, errors.Unavailable) as problem:
+            if not _is_answer(problem):
                 raise
             _say("cannot ask what admission makes of a pod", step, problem=str(problem))
             return []
@@ -135,8 +135,8 @@ class Rehearsals:
             return "", await self._dry_run(namespace, body)
         except errors.AlreadyExists:
             return "", None  # it is there by now, and can be looked at
-        except (errors.Forbidden, errors.Invalid) as problem:
-            if rehearsing.is_of_quota(str(problem)):
+        except (errors.Forbidden, errors.Invalid, errors.Unavailable) as problem:
+            if not _is_answer(problem):
                 raise
             is_unasked = problem.status == _BAD_REQUEST or not _is_for_good(problem)
             return "" if is_unasked else str(problem), None
@@ -154,6 +154,14 @@ class Rehearsals:
 
 _BAD_REQUEST: Final = 400
 """So the API server answers when a webhook has effects of its own, and is not asked in dry runs."""
+
+
+def _is_answer(problem: errors.KubeError) -> bool:
+    """Whether asking again would tell no more."""
+    words = str(problem)
+    if isinstance(problem, errors.Unavailable):
+        return rehearsing.is_of_silent_webhook(words)
+    return not rehearsing.is_of_quota(words)
 
 
 def _workload(step: Rehearse) -> str:

@@ -34,8 +34,9 @@ class Memory:
     may_have_evicted: bool = False
     rehearsed: Rehearsed | None = None
     resized: frozenset[str] = frozenset()
+    resized_at: int = -1
     steered: bool | None = None
-    steering_refused: bool = False
+    steering_refused: str = ""
     steering_since: float | None = None
     ending_since: float | None = None
     replacement_since: float | None = None
@@ -90,6 +91,7 @@ class Memory:
             may_have_evicted=self.may_have_evicted,
             rehearsed=self.rehearsed,
             resized=self.resized,
+            resized_at=self.resized_at,
             steered=self.steered,
             steering_refused=self.steering_refused,
             steering_seconds=_since(self.steering_since, now),

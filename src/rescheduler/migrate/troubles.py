@@ -7,6 +7,7 @@ from structlog.typing import FilteringBoundLogger
 
 from rescheduler.kube import errors
 from rescheduler.migrate.context import Context
+from rescheduler.migrate.deciding import rehearsing
 from rescheduler.migrate.deciding.facts import Intent
 from rescheduler.migrate.deciding.outcomes import Outcome, Reason
 from rescheduler.migrate.looking import Lookout
@@ -55,6 +56,8 @@ class Troubles:
                 self.log.debug("looks again", problem=str(problem))
                 self.lookout.distrust()
                 return _BACK_OFF_SECONDS[0]
+            case errors.Unavailable() if self._is_worth_telling(problem):
+                return self._after_refusal(problem)
             case (
                 errors.AlreadyExists()
                 | errors.NotFound()
@@ -103,6 +106,11 @@ class Troubles:
         worst = len(_BACK_OFF_SECONDS)
         pause = problem.retry_after_seconds or _BACK_OFF_SECONDS[min(self.failures, worst) - 1]
         return pause * self.context.jitter.uniform(1.0, 1.5)
+
+    def _is_worth_telling(self, problem: errors.KubeError) -> bool:
+        """A webhook that is down may be so for long, and nobody would hear of it meanwhile."""
+        is_lasting = self.failures >= len(_BACK_OFF_SECONDS) and self.memory.giving_up is None
+        return is_lasting and rehearsing.is_of_silent_webhook(str(problem))
 
     def _after_refusal(self, problem: errors.KubeError) -> float | None:
         several = isinstance(problem, errors.SeveralBudgets)

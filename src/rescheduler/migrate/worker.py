@@ -311,6 +311,7 @@ class Worker:
                 read = await self._context.kube.get(PODS, intent.namespace, intent.pod)
             if read["metadata"]["uid"] == intent.uid:
                 memory.resized = resizing.resized(read)
+                memory.resized_at = resizing.generation(read)
         self._asked_at = float("-inf")  # the planner has to know the size that it will really have
 
     async def _probe(self, intent: Intent, body: Mapping[str, object]) -> None:
@@ -322,13 +323,13 @@ class Worker:
                 PODS, intent.namespace, dict(body), dry_run=True
             )
             memory.steered = steering.is_steered(answer, intent)
-            memory.steering_refused = False
+            memory.steering_refused = ""
         except (errors.Forbidden, errors.Invalid, errors.AlreadyExists) as problem:
             self._log.info("cannot ask whether the API server steers", problem=str(problem))
             # A quota has no room for one more as long as the original is there, so it can never be
             # seen; where the successor lands will show it.
             memory.steered = rehearsing.is_of_quota(str(problem))
-            memory.steering_refused = rehearsing.is_of_admission(str(problem))
+            memory.steering_refused = _why_refused(intent, str(problem))
         if not memory.steered:
             await self._clock.sleep(ASK_AGAIN_SECONDS)
 
@@ -354,6 +355,14 @@ class Worker:
         self._said = said
         alarm = isinstance(step, End) and step.outcome.reason is Reason.REPLACEMENT_NOT_READY
         (self._log.error if alarm else self._log.info)(said[0], step=step.stage.value, **detail)
+
+
+def _why_refused(intent: Intent, words: str) -> str:
+    """Why the API server refuses such a pod for good; empty: it may make one all the same. What is
+    shown for a controller whose template nobody knows may be invalid by our own fault.
+    """
+    is_ours = intent.is_of_foreign and rehearsing.is_invalid(words)
+    return words if rehearsing.is_of_admission(words) and not is_ours else ""
 
 
 def _is_done(step: Step) -> bool:

@@ -48,6 +48,12 @@ PASSING = frozenset(
 """What stood in its way is likely gone in a moment: whoever empties a node waits, and tries again.
 """
 
+
+def is_passing(reason: str, *, other_way: bool) -> bool:
+    """The same; and where no right copy can be made, there may be another way."""
+    return reason in PASSING or (other_way and reason in NO_COPY)
+
+
 LEFT_SHORT = "ReplacementNotReady"
 """Its workload was left with a pod less."""
 

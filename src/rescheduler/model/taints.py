@@ -8,6 +8,12 @@ Toleration = Mapping[str, Any]
 
 KEEPS_AWAY = frozenset({"NoSchedule", "NoExecute"})
 """The effects that keep a pod off a node. PreferNoSchedule is a wish."""
+REMOVING: Mapping[str, str] = {
+    "ToBeDeletedByClusterAutoscaler": "cluster-autoscaler",
+    "karpenter.sh/disrupted": "karpenter",
+    "karpenter.sh/disruption": "karpenter",  # before its 1.0
+}
+"""By which an autoscaler of nodes says that it has begun to remove one: it empties it."""
 
 
 def untolerated(taints: Iterable[Taint], tolerations: Iterable[Toleration]) -> Taint | None:

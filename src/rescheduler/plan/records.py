@@ -127,12 +127,14 @@ class Records:
             return
         doubled = max(counted - 1, min(times - 1, _DOUBLED_FOR_GIVING_WAY))
         first = self._retry.back_off_seconds
-        if self._forced is not None and why in reasons.PASSING:
+        # Who is controlled is made anew when it is evicted.
+        is_passing = reasons.is_passing(why, other_way=bool(_status(last).get("owner")))
+        if self._forced is not None and is_passing:
             first = min(first, _FORCED_REST_SECONDS)
         rest = first * 2**doubled * (1 + _SPREAD * _share(_uid(last)))
         if any(self._is_within(each, rest) for each in failed):
             words = f"its move failed as {why} (pmig {name}), and it rests for {_text(rest)}"
-            yield Passing(words) if why in reasons.PASSING else words
+            yield Passing(words) if is_passing else words
 
     def _is_forgiven(self, record: Object) -> bool:
         uid = record["metadata"].get("uid")

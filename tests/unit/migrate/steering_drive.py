@@ -175,8 +175,11 @@ class Drive:
             case Probe(body):
                 answer = self.cluster.probe(body)
                 memory.steered = steering.is_steered(answer, self.cluster.intent)
-                if self.cluster.refuses_steered:
-                    memory.steered, memory.steering_refused = False, True
+                is_refused = self.cluster.refuses_all or (
+                    self.cluster.refuses_steered and memory.steered
+                )
+                memory.steered = memory.steered and not is_refused
+                memory.steering_refused = "a policy refuses it" if is_refused else ""
                 if memory.steering_since is None:
                     memory.steering_since = self.cluster.time
                 self._tick(0 if memory.steered else 1)
@@ -275,7 +278,7 @@ class _Memory:
     budget_allows: bool = False
     refused_since: int | None = None
     steered: bool | None = None
-    steering_refused: bool = False
+    steering_refused: str = ""
     steering_since: int | None = None
     ending_since: int | None = None
     gone_since: int | None = None

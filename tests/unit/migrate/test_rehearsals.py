@@ -196,3 +196,24 @@ async def test_one_who_leaves_takes_the_answer_from_nobody() -> None:
     await asyncio.sleep(0)
     first.cancel()
     assert (await second).answer is not None
+
+
+SILENT = 'Internal error occurred: failed calling webhook "inject.example.com": timed out'
+
+
+async def test_a_webhook_that_does_not_answer_dry_runs_is_no_outage_of_the_api_server() -> None:
+    """The copy is made of the template, and held against its siblings."""
+
+    def admit(_: Object) -> Object:
+        raise errors.Unavailable(SILENT, status=500)
+
+    known = await Rehearsals(cast(KubeApi, Server(admit)), Clock()).ask(step(), "shop")
+    assert (known.answer, known.refusal) == (None, None)
+
+
+async def test_an_api_server_that_does_not_answer_is_asked_again() -> None:
+    def admit(_: Object) -> Object:
+        raise errors.Unavailable("no answer")
+
+    with pytest.raises(errors.Unavailable):
+        await Rehearsals(cast(KubeApi, Server(admit)), Clock()).ask(step(), "shop")

@@ -108,3 +108,35 @@ def test_a_copy_that_lacks_what_its_original_has_is_taken_back() -> None:
     assert sum(isinstance(step, CreateCopy) for step in drive.steps) == 1
     assert drive.cluster.original
     assert drive.cluster.copy is None
+
+
+# ---------------------------------------------------------------------- resized meanwhile
+
+
+def _resized_pair(cluster: ToyCluster, cpu: str) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The original, resized in its second generation, and a copy that was made before."""
+    [replica_set] = cluster.replica_sets.values()
+    replica_set["spec"]["template"]["spec"] = {"containers": [{"name": "app"}]}
+    sized = {"name": "app", "resources": {"requests": {"cpu": cpu}}}
+    original = {"metadata": {"generation": 2}, "spec": {"containers": [sized]}}
+    return original, {"metadata": {}, "spec": {"containers": [{"name": "app"}]}}
+
+
+def test_who_has_sized_it_is_asked_again_after_each_change() -> None:
+    cluster = ToyCluster()
+    original, _ = _resized_pair(cluster, "2")
+    [replica_set] = cluster.replica_sets.values()
+    for asked_at, is_unknown in ((-1, True), (1, True), (2, False), (3, False)):
+        known = progress(cluster, resized_at=asked_at)
+        since = rehearsing.may_be_resized_since(original, replica_set, known)
+        assert since is is_unknown, asked_at
+
+
+@pytest.mark.parametrize(("resized", "is_outgrown"), [({"app"}, True), (set(), False)])
+def test_a_copy_is_outgrown_by_a_resize_only(resized: set[str], *, is_outgrown: bool) -> None:
+    cluster = ToyCluster()
+    original, copy = _resized_pair(cluster, "2")
+    [replica_set] = cluster.replica_sets.values()
+    known = progress(cluster, rehearsed=rehearsed(cluster), resized=frozenset(resized))
+    assert rehearsing.is_outgrown(original, copy, replica_set, known) is is_outgrown
+    assert not rehearsing.is_outgrown(original, original, replica_set, known)

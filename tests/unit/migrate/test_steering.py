@@ -129,6 +129,17 @@ def test_nobody_is_steered_any_more_where_a_policy_refuses_steered_pods(dies: in
     assert list(problems(drive)) == []
 
 
+@pytest.mark.parametrize("dies", [None, *range(16)])
+def test_nobody_is_evicted_whose_successor_would_be_refused(dies: int | None) -> None:
+    """Its workload would be left with one less, for good."""
+    events = [] if dies is None else [Event(dies, fault="dies before")]
+    drive = Drive(toy(refuses_all=True), events).to_the_end()
+    assert (drive.outcome.moved, drive.outcome.reason) == (False, Reason.NOT_MOVABLE)
+    assert drive.outcome.message.endswith("a policy refuses it")
+    assert drive.cluster.evicted == []
+    assert list(problems(drive)) == []
+
+
 def test_without_the_policy_it_refuses_where_that_is_asked_for() -> None:
     cluster = toy(policy_after=None, settings=replace(SETTINGS, fallback="Never"))
     drive = Drive(cluster).to_the_end()

@@ -250,6 +250,10 @@ def _least_ready(drive: Drive) -> int:
     [
         (lambda node: node["spec"].update(unschedulable=True), "target is cordoned"),
         (lambda node: node["status"].clear(), "target is not Ready"),
+        (
+            lambda node: node["spec"].update(taints=[{"key": "ToBeDeletedByClusterAutoscaler"}]),
+            "cluster-autoscaler is about to remove target",
+        ),
     ],
 )
 def test_the_target_is_looked_at_until_the_hand_over(

@@ -38,6 +38,8 @@ class ToyControllers:
     becomes_ready: bool = True
     refuses_steered: bool = False
     """A policy of the user's refuses pods that prefer a node."""
+    refuses_all: bool = False
+    """It refuses whatever its workload would make by now."""
     policy_after: int | None = 1
     """Seconds after the label until the admission policy sees it; None: it is not installed."""
     unready: bool = False

@@ -174,12 +174,14 @@ class Progress:
     """None: not asked yet."""
     resized: frozenset[str] = frozenset()
     """The containers of the original whose size was changed while it ran."""
+    resized_at: int = -1
+    """The generation of the original that this is about; it was not asked about later ones."""
 
     # Of steered evictions.
     steered: bool | None = None
     """Whether a dry run has shown that the API server steers; None: not asked yet."""
-    steering_refused: bool = False
-    """The API server refuses a pod that is steered."""
+    steering_refused: str = ""
+    """Why the API server refuses the pod that it was shown, for good; empty: it does not."""
     steering_seconds: float = 0.0
     """Since it was asked to."""
     evicted: bool = False

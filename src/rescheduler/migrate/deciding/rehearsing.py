@@ -15,8 +15,15 @@ from rescheduler.migrate.deciding.outcomes import Outcome, Reason
 from rescheduler.migrate.deciding.steps import Rehearse
 from rescheduler.model.objects import Object, is_active
 
-_DENIED: Final = ("denied request", "denied the request", "violates PodSecurity")
+_DENIED: Final = ("denied request", "denied the request")
+"""So policies and webhooks refuse, with whatever status."""
+_FORBIDDEN: Final = " is forbidden: "
+"""So the API server's own plug-ins do: PodSecurity, LimitRange, a class or an account that is gone.
+"""
+_INVALID: Final = " is invalid: "
+_NO_RIGHT: Final = "cannot create resource"
 _QUOTA: Final = "exceeded quota"
+_NO_ANSWER: Final = "failed calling webhook"
 _SIBLINGS: Final = 5
 
 
@@ -111,12 +118,39 @@ def why_unlike(original: Object, copy: Object, replica_set: Object, progress: Pr
     )
 
 
+def may_be_resized_since(original: Object, replica_set: Object, progress: Progress) -> bool:
+    """Whether who has sized it has to be asked again."""
+    is_known = progress.resized_at >= resizing.generation(original)
+    return not is_known and resizing.may_be(original, replica_set["spec"]["template"])
+
+
+def is_outgrown(original: Object, copy: Object, replica_set: Object, progress: Progress) -> bool:
+    """Whether the original was resized when its copy was there already."""
+    known, template = of(progress, replica_set), replica_set["spec"]["template"]
+    kept = resizing.kept(original, template, known.answer if known else None, progress.resized)
+    return not resizing.are_alike(original, copy, kept)
+
+
 # ---------------------------------------------------------------------- what the dry runs showed
 
 
 def is_of_admission(words: str) -> bool:
-    """Whether a policy or a webhook has refused, whoever asks and however often."""
-    return any(each in words for each in _DENIED)
+    """Whether such a pod is refused, whoever asks and however often."""
+    if any(each in words for each in _DENIED):
+        return True
+    is_forbidden = _FORBIDDEN in words and _NO_RIGHT not in words and not is_of_quota(words)
+    return is_forbidden or is_invalid(words)
+
+
+def is_invalid(words: str) -> bool:
+    return _INVALID in words
+
+
+def is_of_silent_webhook(words: str) -> bool:
+    """A webhook that has to be asked does not answer, so nothing was made. It may in a moment, or
+    not in dry runs.
+    """
+    return _NO_ANSWER in words
 
 
 def is_of_quota(words: str) -> bool:

@@ -76,6 +76,18 @@ def keep(made: dict[str, Any], original: Object, containers: Iterable[str]) -> N
                     each["resources"] = _resources(original, name)
 
 
+def are_alike(one: Object, other: Object, containers: Iterable[str]) -> bool:
+    return all(
+        likeness.size_of(_resources(one, each)) == likeness.size_of(_resources(other, each))
+        for each in containers
+    )
+
+
+def generation(pod: Object) -> int:
+    """Another one after each resize; before Kubernetes 1.33 pods have none."""
+    return int(pod["metadata"].get("generation") or 0)
+
+
 def in_words(copy: Object) -> str:
     """For the record; empty: it has the size of any new pod."""
     told = annotations(copy).get(names.RESIZED)

@@ -5,8 +5,8 @@ from rescheduler.migrate.deciding.facts import Intent, Progress, View
 from rescheduler.migrate.deciding.outcomes import Reason
 from rescheduler.migrate.deciding.stages import Stage
 from rescheduler.migrate.deciding.steps import Evict, GiveUp, Step, Wait
-from rescheduler.model import conditions, pins
-from rescheduler.model.objects import Object, is_terminating, labels
+from rescheduler.model import conditions, pins, taints
+from rescheduler.model.objects import Object, is_terminating, labels, spec
 
 # A kubelet that says so has given up for now; waiting longer would only hold the room.
 _HOPELESS = frozenset(
@@ -42,8 +42,12 @@ def why_target_is_lost(intent: Intent, view: View) -> str:
         return f"{intent.target} is gone"
     if not conditions.holds(view.target, "Ready"):
         return f"{intent.target} is not Ready"
-    if (view.target.get("spec") or {}).get("unschedulable"):
+    node = spec(view.target)
+    if node.get("unschedulable"):
         return f"{intent.target} is cordoned"
+    keys = [taint.get("key") or "" for taint in node.get("taints") or ()]
+    if remover := next((taints.REMOVING[key] for key in keys if key in taints.REMOVING), ""):
+        return f"{remover} is about to remove {intent.target}"
     return ""
 
 

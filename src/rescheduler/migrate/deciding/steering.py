@@ -128,8 +128,8 @@ def _steer(
     intent: Intent, owner: Owner, view: View, original: Object, progress: Progress
 ) -> Step | None:
     record = replacing.own_record(intent, view)
-    if progress.fallback == _STEERING_REFUSED and record and is_steering(record):
-        return LabelRecord({names.STEERING: None})  # whoever wrote that down died before it
+    if progress.fallback == _STEERING_REFUSED:
+        return _see_to_a_successor(intent, owner, view, original, progress)
     if not intent.settings.coordination or progress.fallback:
         return None
     if record is None or not is_steering(record):
@@ -137,9 +137,7 @@ def _steer(
     if progress.steered:
         return None
     if not _is_steering_late(intent, progress):
-        known = view.workload
-        body = probing.body(intent, owner, known) if known else None
-        return Probe(body or probing.body_like(intent, owner, original))
+        return _probe(intent, owner, view, original)
     if intent.settings.fallback == NO_FALLBACK:
         message = (
             "the API server does not steer: is the admission policy rescheduler-steering installed?"
@@ -149,6 +147,29 @@ def _steer(
         # A policy of the user's would refuse the successor, too, for as long as it is steered.
         return LabelRecord({names.STEERING: None}, note={"fallback": _STEERING_REFUSED})
     return None
+
+
+def _see_to_a_successor(
+    intent: Intent, owner: Owner, view: View, original: Object, progress: Progress
+) -> Step | None:
+    """Where a steered pod was refused: whether one that is not steered would be made at all. The
+    admission policy hears of that a moment later.
+    """
+    record = replacing.own_record(intent, view)
+    if record and is_steering(record):
+        return LabelRecord({names.STEERING: None})  # whoever wrote that down died before it
+    if progress.steered is not None and not progress.steering_refused:
+        return None
+    if progress.steered is None or progress.steering_seconds < _time_to_stop_steering(intent):
+        return _probe(intent, owner, view, original)
+    message = f"it might not be made anew, for such a pod is refused: {progress.steering_refused}"
+    return verdicts.give_up(Reason.NOT_MOVABLE, message)
+
+
+def _probe(intent: Intent, owner: Owner, view: View, original: Object) -> Probe:
+    if view.workload:
+        return Probe(probing.body(intent, owner, view.workload))
+    return Probe(probing.body_like(intent, owner, original))
 
 
 def _is_steering_late(intent: Intent, progress: Progress) -> bool:
@@ -207,6 +228,10 @@ _STEERING_REFUSED = "SteeringRefused"
 _REFUSED = "a PodDisruptionBudget allows no eviction of the pod"
 
 
+def _time_to_stop_steering(intent: Intent) -> float:
+    return max(intent.settings.steer_timeout_seconds, 1.0)
+
+
 def _time_to_protect(intent: Intent) -> float:
     """Since the beginning: the verdict, and then what the disruption controller needs to see."""
     limits = intent.settings
@@ -216,7 +241,8 @@ def _time_to_protect(intent: Intent) -> float:
 
 def _time_to_evict(intent: Intent, view: View) -> float:
     limits = intent.settings
-    waiting = limits.steer_timeout_seconds + limits.budget_timeout_seconds
+    steering = limits.steer_timeout_seconds + _time_to_stop_steering(intent)
+    waiting = steering + limits.budget_timeout_seconds
     limit = _time_to_protect(intent) + waiting + limits.ready_timeout_seconds
     if objections.mates_have_left(intent, view):
         # A budget may let them go one by one.

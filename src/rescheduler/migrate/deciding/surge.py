@@ -181,9 +181,15 @@ def _judge(
     assert replica_set is not None  # noqa: S101 - asked by the caller
     if rehearsing.of(progress, replica_set) is None:
         return rehearsing.ask(intent, view, original, replica_set, progress)
-    if differs := rehearsing.why_unlike(original, copy, replica_set, progress):
-        return verdicts.give_up(Reason.COPY_DIFFERS, differs)
-    return None
+    differs = rehearsing.why_unlike(original, copy, replica_set, progress)
+    if not differs:
+        return None
+    if rehearsing.may_be_resized_since(original, replica_set, progress):
+        return rehearsing.ask(intent, view, original, replica_set, progress)
+    if rehearsing.is_outgrown(original, copy, replica_set, progress):
+        # That is no fault of admission's: the next copy has the new size.
+        return verdicts.give_up(Reason.WORKLOAD_CHANGED, "the pod was resized meanwhile")
+    return verdicts.give_up(Reason.COPY_DIFFERS, differs)
 
 
 def _when_serving(

@@ -14,14 +14,8 @@ from rescheduler.plan.fitting.rules import Where
 
 Mask = npt.NDArray[np.bool_]
 
-_AUTOSCALERS: Final = {
-    "ToBeDeletedByClusterAutoscaler": "cluster-autoscaler",
-    "karpenter.sh/disrupted": "karpenter",
-    "karpenter.sh/disruption": "karpenter",  # before its 1.0
-}
-"""Taints by which an autoscaler of nodes says that it has begun to remove one: it empties it."""
 _REMOVERS: Final = {
-    **_AUTOSCALERS,
+    **taints.REMOVING,
     # Its choice for later, which it may withdraw.
     "DeletionCandidateOfClusterAutoscaler": "cluster-autoscaler",
     "node.cloudprovider.kubernetes.io/shutdown": "the cloud provider",
@@ -59,7 +53,7 @@ def _named_by_taints(node: Node, names_by_key: Mapping[str, str]) -> Iterable[st
 
 def who_removes(node: Node) -> str:
     """The autoscaler of nodes that has begun to remove it, and empties it; empty: none has."""
-    return " and ".join(_named_by_taints(node, _AUTOSCALERS))
+    return " and ".join(_named_by_taints(node, taints.REMOVING))
 
 
 def is_in_maintenance(node: Node) -> bool:
