@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from rescheduler.config import CircuitBreaker
+from rescheduler.migrate.deciding import rehearsing
 from rescheduler.migrate.deciding.outcomes import GIVING_WAY, Outcome, Reason
 
 _BETWEEN_CUTS_SECONDS: Final = 5.0
@@ -46,7 +47,7 @@ class Breaker:
     def learn(self, outcome: Outcome, now: float) -> None:
         if outcome.moved:
             self.failures = 0
-        elif outcome.reason not in GIVING_WAY and outcome.reason is not Reason.INVALID:
+        elif not _says_nothing_of_others(outcome):
             self.failures += 1
             if self._is_tripped:
                 self._open_until = now + self.settings.pause_seconds
@@ -63,3 +64,10 @@ class Breaker:
     def is_on_trial(self) -> bool:
         """After the pause a single one is tried."""
         return self._is_tripped
+
+
+def _says_nothing_of_others(outcome: Outcome) -> bool:
+    """What is about this pod or its namespace alone, and would be the same tomorrow."""
+    if outcome.reason is Reason.REFUSED:
+        return rehearsing.is_of_policy(outcome.message)
+    return outcome.reason in GIVING_WAY or outcome.reason is Reason.INVALID

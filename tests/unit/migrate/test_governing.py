@@ -46,6 +46,18 @@ def test_giving_way_is_no_failure_and_success_forgets_them() -> None:
     assert not breaker.is_on_trial
 
 
+def test_a_policy_that_refuses_some_pods_holds_up_no_other() -> None:
+    breaker = Breaker(CircuitBreaker(failures=2, pause_seconds=60.0))
+    words = "pods \"web-1\" is forbidden: ValidatingAdmissionPolicy 'p' denied request: no labels"
+    for _ in range(10):
+        breaker.learn(Outcome(moved=False, reason=Reason.REFUSED, message=words), 0.0)
+    assert not breaker.is_on_trial
+    no_right = 'pods "web-1" is forbidden: User "x" cannot patch resource "pods"'
+    for _ in range(2):
+        breaker.learn(Outcome(moved=False, reason=Reason.REFUSED, message=no_right), 0.0)
+    assert breaker.is_on_trial
+
+
 def test_it_can_be_switched_off() -> None:
     breaker = Breaker(CircuitBreaker(failures=0, pause_seconds=60.0))
     for _ in range(100):

@@ -134,9 +134,14 @@ def is_outgrown(original: Object, copy: Object, replica_set: Object, progress: P
 # ---------------------------------------------------------------------- what the dry runs showed
 
 
+def is_of_policy(words: str) -> bool:
+    """Whether somebody's rule has refused: it is about such pods, and says nothing of others."""
+    return any(each in words for each in _DENIED)
+
+
 def is_of_admission(words: str) -> bool:
     """Whether such a pod is refused, whoever asks and however often."""
-    if any(each in words for each in _DENIED):
+    if is_of_policy(words):
         return True
     is_forbidden = _FORBIDDEN in words and _NO_RIGHT not in words and not is_of_quota(words)
     return is_forbidden or is_invalid(words)
