@@ -97,12 +97,7 @@ async def test_under_a_changing_load_neither_undoes_the_work_of_the_other(
         return all([await world.is_complete(name) for name in SIZES])
 
     await world.wait("karpenter has made nodes, and all pods run there", are_complete)
-    # karpenter consolidates whatever has room elsewhere, however much of it is used.
-    settings = {
-        "imbalanceThreshold": 10,
-        "reschedulingInterval": "10s",
-        "nodeAutoscaler": {"scaleDownUtilization": 100},
-    }
+    settings = {"imbalanceThreshold": 10, "reschedulingInterval": "10s"}
     async with default_controller(world, **settings) as ours:
         until = time.monotonic() + 60 * MINUTES
         await asyncio.gather(change_load(world, draws, until), watch(world, chronicle, until))
