@@ -34,17 +34,24 @@ test-unit: .venv/installed-dev ## Run the tests that need no control plane: unit
 
 .PHONY: test-cluster
 test-cluster: controlplane ## Run the tests on a real control plane, the same scenarios among them
-	CLUSTERS=real $(BIN)/python -m pytest tests/cluster tests/scenarios tests/twin tests/neighbours/test_vpa.py -n 4 --durations=5
+	CLUSTERS=real $(BIN)/python -m pytest tests/cluster tests/scenarios tests/twin -n 6 --dist worksteal --durations=5
+	CLUSTERS=real $(BIN)/python -m pytest tests/neighbours/test_vpa.py
 
 .PHONY: test-nodes
 test-nodes: realnodes ## Run the tests on real nodes: kubelets, containers, kube-proxy, real requests. Needs root
-	$(BIN)/python -m pytest tests/nodes -s
+	$(BIN)/python -m pytest tests/nodes -s --durations=10
+
+.PHONY: test-monitoring
+test-monitoring: controlplane ## Check the alerts by promtool, and see each fire on a real Prometheus; Debian's is installed if there is none
+	$(BIN)/python -m testbed install-prometheus
+	$(BIN)/python -m pytest tests/monitoring --durations=5
 
 .PHONY: test-full
-test-full: test crash-matrix ## Run all tests, and those that CI samples in full
+test-full: test crash-matrix test-monitoring ## Run all tests, and those that CI samples in full
 	MANY_MIGRATIONS=200 EXACT_REQUESTS_PODS=12000 QUANTITIES=1000000 FIT_VERDICTS=10000 README_ROWS=all $(BIN)/python -m pytest \
 		tests/cluster/test_readme_figures.py tests/cluster/test_exact_requests.py tests/cluster/test_quantities.py \
 		tests/cluster/test_fit_oracle.py tests/scenarios/test_many_at_once.py
+	MUTATED_CONFIGURATIONS=100000 $(BIN)/python -m pytest tests/unit/config/test_mutations.py --timeout 7200
 	CONVERGING_MATRIX=all $(BIN)/python -m pytest tests/unit/simulation/test_converging.py -n 2
 
 .PHONY: test-neighbours
@@ -82,12 +89,8 @@ bench: controlplane ## Print what things cost, each beside its limit, goal or pe
 	$(BIN)/python -m bench
 
 .PHONY: compare
-compare: controlplane ## Empty and balance nodes beside kubectl drain and descheduler, and print who noticed
-	$(BIN)/python -m bench.compare
-
-.PHONY: requests
-requests: realnodes ## Empty a real node under traffic beside kubectl drain and a rollout, and print whose requests failed. Needs root
-	$(BIN)/python -m bench.real_requests
+compare: controlplane ## Empty and balance nodes beside kubectl drain and descheduler, and print who noticed; SCENES=e: whose requests fail, on real nodes, as root
+	SCENES="$(SCENES)" WORKLOADS="$(WORKLOADS)" $(BIN)/python -m bench.compare
 
 .PHONY: cluster-up
 cluster-up: .venv/installed-dev ## Start a control plane with NODES=50 simulated and REAL_NODES=0 real nodes and print its KUBECONFIG
@@ -109,6 +112,10 @@ realnodes: controlplane ## Build what real nodes run, and install what Debian ha
 format: .venv/installed-dev ## Format, and mend what the linter can mend
 	$(BIN)/ruff check --fix-only
 	$(BIN)/ruff format
+
+.PHONY: generate
+generate: .venv/installed-dev ## Write what is made from other files: docs/configuration.md, the resource definition of the manifests
+	$(BIN)/python -m tools.generate
 
 .PHONY: lock
 lock: $(BIN)/uv ## Write the lock files anew from pyproject.toml; versions stay where they can

@@ -108,7 +108,8 @@ async def _drain(table: Table, instance: Instance, folder: Path) -> None:
 def _process(table: Table) -> None:
     """What the command itself costs."""
     measure = (
-        "import resource, rescheduler.cycle, rescheduler.kube as k; print(resource.getrusage(0)[2])"
+        "import resource, rescheduler.controller.once, rescheduler.kube as k; "
+        "print(resource.getrusage(0)[2])"
     )
     started = time.monotonic()
     done = subprocess.run([sys.executable, "-c", measure], check=True, capture_output=True)

@@ -18,6 +18,7 @@ from pathlib import Path
 import aiohttp
 from rich.table import Table
 
+from bench import answering
 from bench.hands import hands
 from bench.peer import descheduler
 from bench.whole_run import Cost, WholeRun, cpu_seconds, whole_run
@@ -33,6 +34,7 @@ from testbed.instance import Instance
 _EVENTS_PER_SECOND = 1000
 _INTERVAL_SECONDS = 30.0
 """From pass to pass by default: so the CPU of one pass, and its moves, are in the figure."""
+_PROBING_SECONDS = 10.0
 _MARGIN_SECONDS = 2.0
 """Until the stream of changes has come to its pace."""
 
@@ -62,9 +64,14 @@ async def _measure(table: Table, instance: Instance, cluster: BigCluster) -> Non
         server = instance.pids["kube-apiserver"]
         before = cpu_seconds(server)
         async with hands(instance), whole_run(instance, Path(folder)) as run:
-            first = await run.first_cycle()
+            busy, idle = answering.Answers(), answering.Answers()
+            async with answering.probing(run.port, busy):
+                first = await run.first_cycle()
             _first_cycle(table, run, first, raw, cpu_seconds(server) - before)
             _neighbours(table)
+            async with answering.probing(run.port, idle):
+                await asyncio.sleep(_PROBING_SECONDS)
+            answering.tell(table, busy, idle)
             await _churn(table, cluster, run)
             _cycles(table, run)
             _memory(table, first, run.cost())

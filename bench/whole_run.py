@@ -3,6 +3,7 @@
 import asyncio
 import compileall
 import os
+import socket
 import sys
 import time
 from collections.abc import AsyncIterator
@@ -17,8 +18,11 @@ from testbed.instance import Instance
 from testbed.processes import Line, Process
 from testbed.world import token_of_ours
 
-_CONFIGURATION = "apiVersion: rescheduler.io/v1alpha1\nkind: ReschedulerConfiguration\n"
-"""All defaults."""
+_CONFIGURATION = (
+    "apiVersion: rescheduler.io/v1alpha1\nkind: ReschedulerConfiguration\n"
+    "serving: {bindAddress: 127.0.0.1, port: %d}\n"
+)
+"""All defaults, but for the port: another one may run on this machine."""
 _PATIENCE_SECONDS = 300.0
 
 
@@ -41,8 +45,16 @@ def cpu_seconds(pid: int) -> float:
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
+def _free_port() -> int:
+    with socket.socket() as found:
+        found.bind(("127.0.0.1", 0))
+        return int(found.getsockname()[1])
+
+
 class WholeRun:
-    def __init__(self, process: Process, pid: int) -> None:
+    def __init__(self, process: Process, pid: int, port: int) -> None:
+        self.port = port
+        """Where it answers."""
         self._process = process
         self._pid = pid
         self._started = time.monotonic()
@@ -76,7 +88,8 @@ async def whole_run(instance: Instance, folder: Path) -> AsyncIterator[WholeRun]
     async with Api(instance.url, instance.tokens["admin"], instance.client_ssl()) as api:
         token, _ = await token_of_ours(api)
     configuration, kubeconfig = folder / "configuration.yaml", folder / "kubeconfig"
-    configuration.write_text(_CONFIGURATION)
+    port = _free_port()
+    configuration.write_text(_CONFIGURATION % port)
     kubeconfig.write_text(instance.kubeconfig(token))
     # As whoever installs a package does: else the first start would count the compiler.
     compileall.compile_dir(Path(rescheduler.__file__).parent, quiet=1)
@@ -90,7 +103,7 @@ async def whole_run(instance: Instance, folder: Path) -> AsyncIterator[WholeRun]
     )
     running = Process(process)
     try:
-        yield WholeRun(running, process.pid)
+        yield WholeRun(running, process.pid, port)
     finally:
         running.kill()
         await running.finish()

@@ -1,4 +1,4 @@
-"""python -m testbed build [NAME ...] | build-nodes | up --nodes N --real-nodes N | down."""
+"""python -m testbed build [NAME ...] | build-nodes | install-prometheus | up | down."""
 
 import argparse
 import asyncio
@@ -10,7 +10,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from testbed import build, builders
+from testbed import build, builders, debian
 from testbed.api import Api
 from testbed.audit import is_usable
 from testbed.instance import Instance, InstanceError, read_answer, start_supervisor, wait_until_gone
@@ -144,6 +144,7 @@ def main() -> None:
     make = commands.add_parser("build", help="build what the tests run on, if its pins changed")
     make.add_argument("names", nargs="*", default=build.FOR_TESTS, help="folders of pins/")
     commands.add_parser("build-nodes", help="install and build what real nodes need")
+    commands.add_parser("install-prometheus", help="Debian's, with promtool, if there is none")
     start = commands.add_parser("up", help="start a control plane that stays")
     start.add_argument("--nodes", type=int, default=50)
     start.add_argument("--real-nodes", type=int, default=0, help="with kubelets and containers")
@@ -157,10 +158,13 @@ def main() -> None:
             up(arguments.nodes, arguments.real_nodes)
         elif arguments.command == "build-nodes":
             build_nodes()
+        elif arguments.command == "install-prometheus":
+            if problem := debian.install_prometheus():
+                sys.exit(f"error: {problem}")
         else:
             down()
-    except (build.BuildError, InstanceError, NodesError) as problem:
-        sys.exit(f"error: {problem}")
+    except (build.BuildError, InstanceError, NodesError) as error:
+        sys.exit(f"error: {error}")
 
 
 if __name__ == "__main__":

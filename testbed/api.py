@@ -69,6 +69,7 @@ KINDS: Mapping[str, tuple[str, str, bool]] = {
     "PodMigration": ("rescheduler.io/v1alpha1", "podmigrations", True),
     "VerticalPodAutoscaler": ("autoscaling.k8s.io/v1", "verticalpodautoscalers", True),
     "Rollout": ("argoproj.io/v1alpha1", "rollouts", True),
+    "HorizontalPodAutoscaler": ("autoscaling/v2", "horizontalpodautoscalers", True),
     "NodePool": ("karpenter.sh/v1", "nodepools", False),
     "NodeClaim": ("karpenter.sh/v1", "nodeclaims", False),
     "KWOKNodeClass": ("karpenter.kwok.sh/v1alpha1", "kwoknodeclasses", False),

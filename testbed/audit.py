@@ -21,6 +21,8 @@ USER_KINDS = (
     "PodDisruptionBudget",
     "NetworkPolicy",
 )
+ORIGINAL_POD = "scheduler.alpha.kubernetes.io/original-pod"
+"""On a copy: the UID of the pod whose place it takes."""
 WATCHED_KINDS = (*USER_KINDS, "Pod", "EndpointSlice")
 
 
@@ -58,6 +60,8 @@ class Write:
     dry_run: bool
     guarded: bool
     """It named the UID that it meant, or created something."""
+    grace_seconds: int | None = None
+    """What a pod that it ends is given for that; None: whatever the pod says of itself."""
 
     @property
     def permission(self) -> str:
@@ -131,11 +135,14 @@ class Audit:
         return {write.permission for write in self.requests}
 
     def writes(self) -> list[Write]:
-        """What took effect, in order."""
+        """What took effect, in order, but for Events: nothing rests on those."""
         return [
             write
             for write in self.requests
-            if write.verb not in ("get", "list", "watch") and not write.dry_run and write.code < 300  # noqa: PLR2004
+            if write.verb not in ("get", "list", "watch")
+            and not write.dry_run
+            and write.code < 300  # noqa: PLR2004
+            and write.resource != "events"
         ]
 
     def pods_before(self) -> list[str]:
@@ -271,11 +278,33 @@ def _service_of(piece: Object) -> str:
 
 
 def _ready_pods(state: State, selector: Object) -> list[Object]:
+    pods = state.all("Pod")
     return [
         pod
-        for pod in state.all("Pod")
-        if _matches(selector, pod["metadata"].get("labels") or {}) and is_ready(pod)
+        for pod in pods
+        if _matches(selector, pod["metadata"].get("labels") or {})
+        and (is_ready(pod) or _is_stood_in_for(pod, selector, pods))
     ]
+
+
+def _is_stood_in_for(pod: Object, selector: Object, pods: list[Object]) -> bool:
+    """It was taken out of its Services, and a copy serves that its workload does not count yet."""
+    if "deletionTimestamp" in pod["metadata"] or not _was_taken_out(pod):
+        return False
+    return any(
+        (each["metadata"].get("annotations") or {}).get(ORIGINAL_POD) == pod["metadata"]["uid"]
+        and is_ready(each)
+        and not _matches(selector, each["metadata"].get("labels") or {})
+        for each in pods
+    )
+
+
+def _was_taken_out(pod: Object) -> bool:
+    conditions = pod.get("status", {}).get("conditions") or ()
+    return any(
+        each["type"] == "Ready" and each.get("reason") == "LeavingItsServices"
+        for each in conditions
+    )
 
 
 def is_ready(pod: Object) -> bool:

@@ -173,4 +173,5 @@ def request_of(entry: Mapping[str, Any]) -> Write:
         code=entry["responseStatus"]["code"],
         dry_run="dryRun=All" in entry["requestURI"] or options.get("dryRun") == ["All"],
         guarded=bool(guard) or plain_create,
+        grace_seconds=options.get("gracePeriodSeconds"),
     )

@@ -105,18 +105,7 @@ class OwnedInstance:
         self._stop()
 
     def _stop(self) -> None:
-        process = self._supervisor
-        process.terminate()
-        try:
-            process.wait(timeout=STOP_SECONDS)
-        except subprocess.TimeoutExpired:
-            process.kill()  # its programs die with it, and the next start removes its folder
-            process.wait()
-        for stream in (process.stdin, process.stdout):
-            # A command that a dead supervisor did not take is still on its way.
-            with contextlib.suppress(BrokenPipeError):
-                if stream:
-                    stream.close()
+        end_supervisor(self._supervisor)
 
     @property
     def instance(self) -> Instance:
@@ -186,6 +175,20 @@ def read_answer(process: subprocess.Popen[str]) -> Instance:
     if not line:
         raise InstanceError(SUPERVISOR_ENDED)
     return Instance.from_json(line)
+
+
+def end_supervisor(process: subprocess.Popen[str]) -> None:
+    process.terminate()
+    try:
+        process.wait(timeout=STOP_SECONDS)
+    except subprocess.TimeoutExpired:
+        process.kill()  # what it runs dies with it, and the next start removes what is left
+        process.wait()
+    for stream in (process.stdin, process.stdout):
+        # A command that a dead supervisor did not take is still on its way.
+        with contextlib.suppress(BrokenPipeError):
+            if stream:
+                stream.close()
 
 
 def wait_until_gone(pid: int, mark: str, timeout: float = STOP_SECONDS) -> bool:

@@ -5,6 +5,7 @@ import json
 import signal
 from abc import ABC, abstractmethod
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -122,7 +123,8 @@ class Process(Running):
         return self.process.returncode is not None
 
     def kill(self) -> None:
-        self.process.kill()
+        with suppress(ProcessLookupError):  # it does nothing more already
+            self.process.kill()
 
     def send_signal(self, number: signal.Signals) -> None:
         self.process.send_signal(number)

@@ -348,8 +348,11 @@ class Scene(ABC):
         """A command of a person who may do everything."""
 
     def configuration(self, **settings: Any) -> Path:  # noqa: ANN401
+        # Long enough to be seen, on a control plane without virtual time.
+        migration = {"linger": "1s", **settings.pop("migration", {})}
         return self.default_configuration(
             **{
+                "migration": migration,
                 # Alone in its scope, a process needs no lease; and one that was killed leaves none
                 # that the next would have to wait for. make_world grants a Lease here, for tests
                 # about it.
@@ -368,6 +371,8 @@ class Scene(ABC):
             "kind": "ReschedulerConfiguration",
             "scope": {"namespaces": [self.name], "nodeSelector": f"{OWNER}={self.name}"},
             "leaderElection": {"resourceNamespace": self.name},
+            # Several run on this machine at the same time.
+            "serving": {"port": 0},
             **settings,
         }
         path = self.folder / "config.yaml"

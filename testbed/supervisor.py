@@ -93,7 +93,7 @@ class ControlPlane:
 
     def _start_all(self) -> None:
         names = (*SERVERS, *CLIENTS, "etcd-peer")
-        self.ports = dict(zip(names, _free_ports(len(names)), strict=True))
+        self.ports = dict(zip(names, free_ports(len(names)), strict=True))
         self.tokens = write_credentials(self.folder, self.url)
         for program in SERVERS:
             self.start_program(program)
@@ -113,7 +113,7 @@ class ControlPlane:
             self.start_program(program)
             return
         for last in (*[False] * (ATTEMPTS - 1), True):
-            [self.ports[program]] = _free_ports(1)
+            [self.ports[program]] = free_ports(1)
             try:
                 self.start_program(program)
             except StartError as problem:
@@ -257,7 +257,7 @@ class ControlPlane:
         return f"{'https' if secure else 'http'}://127.0.0.1:{self.ports[program]}"
 
 
-def _free_ports(count: int) -> list[int]:
+def free_ports(count: int) -> list[int]:
     """Ports that are free now; held all at once, so that none is given twice."""
     sockets = [socket.socket() for _ in range(count)]
     for each in sockets:

@@ -48,6 +48,10 @@ class World(Scene):
         """Through the fault proxy, if there is one."""
         return await self._start(*arguments, "--kubeconfig", str(self.admin_kubeconfig()))
 
+    async def start_unprivileged(self, *arguments: str) -> Process:
+        """With the login that is among its arguments, and nothing else."""
+        return await self._start(*arguments)
+
     async def _start(self, *arguments: str) -> Process:
         process = await asyncio.create_subprocess_exec(
             *(sys.executable, "-m", "rescheduler", *arguments),

@@ -3,11 +3,13 @@ failure is told when it happens: a run that is cut short has named those it had.
 """
 
 import os
+import secrets
 import signal
 import sys
 
 import pytest
 
+from tests import slowest
 from tests.blaming import pytest_collection_finish, pytest_runtest_teardown
 
 __all__ = ["pytest_collection_finish", "pytest_runtest_teardown"]
@@ -17,8 +19,16 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 
 _not_passed: dict[str, str] = {}
 
+# Of those that are too many for every run. The workers of a run inherit it, and draw the same.
+os.environ.setdefault("DRAW_SEED", secrets.token_hex(4))
+
+
+def pytest_report_header() -> str:
+    return f"matrices: DRAW_SEED={os.environ['DRAW_SEED']} draws the same cases again"
+
 
 def pytest_runtest_logreport(report: pytest.TestReport) -> None:
+    slowest.note(report)
     # It may be skipped, and it may pass all the same.
     if hasattr(report, "wasxfail"):
         _not_passed[report.nodeid] = "expected to fail"
@@ -52,3 +62,4 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     for nodeid, what in _not_passed.items():
         terminalreporter.line(f"{what}, which counts as a failure: {nodeid}", red=True)
+    slowest.tell(terminalreporter)

@@ -1,6 +1,6 @@
-"""python -m bench.compare: each contender on a control plane of its own, one after the other.
+"""python -m bench.compare: each contender on the same cluster, one after the other.
 
-COMPARE=a, or "COMPARE=b/kubectl drain,c" runs only that; COMPARE_WORKLOADS=2 makes it small.
+SCENES=a, or "SCENES=b/kubectl drain,e" runs only that; WORKLOADS=2 makes it small.
 """
 
 import asyncio
@@ -9,21 +9,22 @@ import sys
 
 from rich.console import Console
 
-from bench.compare.running import run
-from bench.compare.tables import show
+from bench.compare import request_tables, requests, running, tables
 
-_ONLY = "COMPARE"
-_WORKLOADS = "COMPARE_WORKLOADS"
+_SCENES = "SCENES"
+_WORKLOADS = "WORKLOADS"
 
 
 async def main() -> None:
-    workloads = int(os.environ.get(_WORKLOADS, "0"))
-    results = await run(os.environ.get(_ONLY, ""), workloads, say=_say)
-    if not results:
-        sys.exit(
-            f"{_ONLY}={os.environ[_ONLY]} names no scenario (a, b, c, d) with such a contender"
-        )
-    show(results, Console(highlight=False, width=120))
+    only = os.environ.get(_SCENES, "")
+    workloads = int(os.environ.get(_WORKLOADS) or 0)
+    if not running.chosen(only) and not requests.chosen(only):
+        sys.exit(f"{_SCENES}={only} names no scene (a, b, c, d, e) with such a contender")
+    console = Console(highlight=False, width=120)
+    if results := await running.run(only, workloads, say=_say):
+        tables.show(results, console)
+    if outcomes := await requests.run(only, workloads, say=_say):
+        request_tables.show(outcomes, console)
 
 
 def _say(text: str) -> None:

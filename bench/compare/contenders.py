@@ -1,4 +1,4 @@
-"""Who is let loose: `kubectl drain`, descheduler, and ours, each as its users run it.
+"""Who is let loose: kubectl, descheduler, and ours, each as its users run it.
 
 A contender gets ready first, which is not timed, and yields what starts it. That returns when the
 contender has said its last word, in so far as it has one.
@@ -18,6 +18,7 @@ import yaml
 
 from bench.compare.stages import Stage
 from testbed import build
+from testbed.supervisor import free_ports
 
 Start = Callable[[], Awaitable[None]]
 Contender = Callable[[Stage, float], AbstractAsyncContextManager[Start]]
@@ -42,6 +43,13 @@ _FINE: dict[str, Any] = {
     "targetThresholds": {"cpu": 5},
 }
 
+# All else is its default: local storage, an emptyDir too, and pods without an owner stay.
+_EMPTY: dict[str, Any] = {
+    "name": "empty",
+    "pluginConfig": [{"name": "RemovePodsViolatingNodeTaints", "args": {}}],
+    "plugins": {"deschedule": {"enabled": ["RemovePodsViolatingNodeTaints"]}},
+}
+
 # What is set beside a strategy; nothing else differs from the defaults.
 Settings = dict[str, Any]
 DEFAULT: Settings = {}
@@ -53,48 +61,80 @@ SET_FREE: Settings = {"imbalanceThreshold": 1, "maxReschedulePods": 0}
 @asynccontextmanager
 async def kubectl_drain(stage: Stage, seconds: float) -> AsyncIterator[Start]:
     what = ["--ignore-daemonsets", "--delete-emptydir-data", f"--timeout={seconds:.0f}s"]
-    login = f"--kubeconfig={stage.world.instance.admin_kubeconfig}"
-    command = [str(build.programs() / "kubectl"), login, "drain", stage.source, *what]
-    async with _Command(stage, *command) as kubectl:
+    async with _kubectl(stage, "drain", stage.source, *what) as kubectl:
         yield kubectl.run
+
+
+@asynccontextmanager
+async def rollout_restart(stage: Stage, seconds: float) -> AsyncIterator[Start]:
+    """What is left to people whose budgets or single replicas forbid a drain."""
+    del seconds
+    world = stage.world
+
+    async def restart() -> None:
+        await world.cordon(stage.source)
+        await kubectl.run()
+
+    command = ("rollout", "restart", "deployment", f"--namespace={world.name}")
+    async with _kubectl(stage, *command) as kubectl:
+        yield restart
+
+
+def _kubectl(stage: Stage, *arguments: str) -> "_Command":
+    login = f"--kubeconfig={stage.world.instance.admin_kubeconfig}"
+    return _Command(stage, str(build.programs() / "kubectl"), login, *arguments)
 
 
 def descheduler(stage: Stage, seconds: float) -> AbstractAsyncContextManager[Start]:
     del seconds
-    return _descheduler(stage, _DOCUMENTED)
+    return _descheduler(stage, _balance(_DOCUMENTED))
 
 
 def fine_descheduler(stage: Stage, seconds: float) -> AbstractAsyncContextManager[Start]:
     del seconds
-    return _descheduler(stage, _FINE)
+    return _descheduler(stage, _balance(_FINE))
 
 
 @asynccontextmanager
-async def _descheduler(stage: Stage, thresholds: dict[str, Any]) -> AsyncIterator[Start]:
+async def emptying_descheduler(stage: Stage, seconds: float) -> AsyncIterator[Start]:
+    """The node is cordoned, and descheduler evicts all who do not tolerate that."""
+    del seconds
+    world = stage.world
+
+    async def empty() -> None:
+        await world.cordon(stage.source)
+        await world.wait("the node is tainted", is_tainted)
+        await evict()
+
+    async def is_tainted() -> bool:
+        return bool((await world.api.get("Node", None, stage.source))["spec"].get("taints"))
+
+    async with _descheduler(stage, _EMPTY) as evict:
+        yield empty
+
+
+@asynccontextmanager
+async def _descheduler(stage: Stage, profile: dict[str, Any]) -> AsyncIterator[Start]:
     """It looks once, evicts what it finds misplaced, and ends."""
     program = await asyncio.to_thread(build.programs, "descheduler")
     world = stage.world
     policy = world.folder / "policy.yaml"
-    policy.write_text(yaml.safe_dump(_policy(thresholds)))
+    document = {"apiVersion": "descheduler/v1alpha2", "kind": "DeschedulerPolicy"}
+    policy.write_text(yaml.safe_dump({**document, "profiles": [profile]}))
     files = [f"--kubeconfig={world.instance.admin_kubeconfig}", f"--policy-config-file={policy}"]
     server = ["--secure-port=0", f"--cert-dir={world.folder}"]
     async with _Command(stage, str(program / "descheduler"), *files, *server) as peer:
         yield peer.run
 
 
-def _policy(thresholds: dict[str, Any]) -> dict[str, Any]:
-    profile = {
+def _balance(thresholds: dict[str, Any]) -> dict[str, Any]:
+    return {
         "name": "balance",
         "pluginConfig": [
             {"name": "DefaultEvictor", "args": {"nodeFit": True}},
             {"name": "LowNodeUtilization", "args": thresholds},
         ],
         "plugins": {"balance": {"enabled": ["LowNodeUtilization"]}},
-    }
-    return {
-        "apiVersion": "descheduler/v1alpha2",
-        "kind": "DeschedulerPolicy",
-        "profiles": [profile],
     }
 
 
@@ -145,8 +185,15 @@ async def _running(stage: Stage, **settings: Any) -> AsyncIterator[None]:  # noq
 
 
 def _configuration(stage: Stage, **settings: Any) -> str:  # noqa: ANN401
-    """The file of an operator who sets this and nothing else."""
-    document = {"apiVersion": "rescheduler.io/v1alpha1", "kind": "ReschedulerConfiguration"}
+    """The file of an operator who sets this and nothing else, but for where it listens: pods have
+    addresses of their own, and several of ours on one machine would want the same port.
+    """
+    [port] = free_ports(1)
+    document = {
+        "apiVersion": "rescheduler.io/v1alpha1",
+        "kind": "ReschedulerConfiguration",
+        "serving": {"port": port},
+    }
     path = stage.world.folder / "compare.yaml"
     path.write_text(yaml.safe_dump({**document, **settings}))
     return str(path)

@@ -148,14 +148,24 @@ async def run(only: str, workloads: int, say: Callable[[str], None]) -> list[Res
     """`only` lists scenarios by letter, or letter/contender; empty means all of them. `workloads` 0
     means as many as the scenario is meant to have.
     """
-    wanted = set(only.split(",")) if only else {each.letter for each in SCENARIOS}
     results = []
-    for scenario in SCENARIOS:
-        for contender in scenario.entries:
-            if wanted & {scenario.letter, f"{scenario.letter}/{contender}"}:
-                say(f"({scenario.letter}) {scenario.title}: {contender}")
-                results.append(await _measure(scenario, contender, workloads))
+    for scenario, contender in chosen(only):
+        say(f"({scenario.letter}) {scenario.title}: {contender}")
+        results.append(await _measure(scenario, contender, workloads))
     return results
+
+
+def chosen(only: str) -> list[tuple[Scenario, str]]:
+    return [
+        (scenario, contender)
+        for scenario in SCENARIOS
+        for contender in scenario.entries
+        if is_chosen(only, scenario.letter, contender)
+    ]
+
+
+def is_chosen(only: str, letter: str, contender: str) -> bool:
+    return not only or not {letter, f"{letter}/{contender}"}.isdisjoint(only.split(","))
 
 
 async def _measure(scenario: Scenario, contender: str, workloads: int) -> Result:

@@ -1,7 +1,7 @@
 """Prints the figures of all contenders as one table."""
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from rich.console import Console
 from rich.table import Table
@@ -82,5 +82,9 @@ def _goals(results: Sequence[Result]) -> Iterator[str]:
         peer = found.get((letter, "kubectl drain"))
         if peer and peer.is_done:
             goals["in no more time than kubectl drain"] = ours.seconds <= peer.seconds
-        told = ", ".join(f"{goal}: {'yes' if met else 'NO'}" for goal, met in goals.items())
-        yield f"({letter}) {contender}: {told}"
+        yield told(letter, contender, goals)
+
+
+def told(letter: str, contender: str, goals: Mapping[str, bool]) -> str:
+    each = ", ".join(f"{goal}: {'yes' if met else 'NO'}" for goal, met in goals.items())
+    return f"({letter}) {contender}: {each}"

@@ -2,10 +2,16 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import ClassVar
 
 
 class ReschedulerError(Exception):
     """Base of every error that we raise on purpose; catching it hides no bug."""
+
+    way_out: ClassVar[str] = ""
+    """For whoever reads it at the end of a command, where the message alone, as in a log, says only
+    what is wrong.
+    """
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,6 +24,9 @@ class Problem:
     message: str
     """One line: what was found, and what is expected instead."""
 
+    source: str = ""
+    """Where it was found, if not in the document."""
+
 
 class ConfigurationError(ReschedulerError):
     """The configuration is refused as a whole; holds every problem, in order of appearance."""
@@ -29,8 +38,8 @@ class ConfigurationError(ReschedulerError):
 
     def __str__(self) -> str:
         return "\n".join(
-            ": ".join(part for part in (self.source, problem.path, problem.message) if part)
-            for problem in self.problems
+            ": ".join(filter(None, (each.source or self.source, each.path, each.message)))
+            for each in self.problems
         )
 
 

@@ -50,7 +50,8 @@ class Match:
 
 
 def nth_write(number: int) -> Match:
-    """The n-th write since the proxy started, leases and access reviews included.
+    """The n-th write since the proxy started, leases and access reviews included, but for
+    Events.
 
     To count only some of the writes: `proxy.on(Match(write=True, ...), fault, after=n-1, times=1)`.
     """

@@ -16,6 +16,8 @@ MARK = "testbed.realnodes.supervisor"
 
 _ROOT = Path("/sys/fs/cgroup")
 _REMOVE_SECONDS = 20.0
+_SHARES = 16 * 1024
+"""As much as so many other processes that want all they can get, for all nodes together."""
 
 
 def controllers() -> dict[str, Path]:
@@ -47,6 +49,9 @@ def _make(controller: str, own: Path, supervisor: int, node: str) -> Path:
         ours.mkdir()
         # What is made below it begins with its settings; an empty cpuset holds no process.
         (ours / "cgroup.clone_children").write_text("1")
+        if "cpu" in controller.split(","):
+            # Real nodes have processors of their own; these are to have theirs on a busy machine.
+            (ours / "cpu.shares").write_text(str(_SHARES))
         if "cpuset" in controller:
             for setting in ("cpuset.cpus", "cpuset.mems"):
                 (ours / setting).write_text((own / setting).read_text())

@@ -64,7 +64,7 @@ def within(network: int) -> Iterator[None]:
     A socket stays there, whoever uses it. Never `await` within it.
     """
     with _coming_home():
-        _enter(network)
+        enter(network)
         yield
 
 
@@ -84,9 +84,10 @@ def _coming_home() -> Iterator[None]:
     try:
         yield
     finally:
-        _enter(home)
+        enter(home)
         os.close(home)
 
 
-def _enter(network: int) -> None:
+def enter(network: int) -> None:
+    """For good: to come back, use `within`."""
     _check(_libc.setns(network, NEW_NETWORK), "setns")

@@ -7,7 +7,8 @@
 
 The API server listens on the machine's loopback address, and so it does on every node's: a relay
 takes what comes there to the machine's. So its address and its certificate hold everywhere, and the
-machine gets no link, no address and no route.
+machine gets no link, no address and no route. What asks kubelets runs in the supervisor's network
+(`metrics`), and relays lead there and back.
 """
 
 import asyncio
@@ -15,12 +16,19 @@ import contextlib
 import shutil
 import socket
 import subprocess
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from pathlib import Path
 from urllib.parse import urlsplit
 
 from testbed.realnodes.namespaces import within, within_network_of
 from testbed.realnodes.settings import GATEWAY, Node
 
+Address = tuple[str, int]
+
 _PIECE = 65536
+_FORWARDING = Path("/proc/sys/net/ipv4/ip_forward")
+"""Of the network of whoever writes it."""
 
 
 class NetworkError(Exception):
@@ -37,6 +45,9 @@ def lay_out(fabric: int, nodes: list[Node]) -> None:
             "link set nodes up",
             *routes,
         )
+        # So that it says of what it has no route to that there is none. Else whoever asks for a
+        # Service before its proxy has heard of it would wait for an answer until he gives up.
+        _FORWARDING.write_text("1")
 
 
 def connect(fabric: int, node: Node, pid: int, others: list[Node]) -> None:
@@ -65,18 +76,37 @@ def _ip(*lines: str) -> None:
         raise NetworkError(f"ip: {done.stderr.strip()}")
 
 
-async def relay(pid: int, url: str) -> asyncio.Server:
-    """From the node's loopback address to the machine's, at the port of this URL."""
+async def relay_to_api_server(inside: AbstractContextManager[None], url: str) -> asyncio.Server:
+    """From the loopback address of that network to the machine's, at the port of this URL."""
     where = urlsplit(url)
     assert where.hostname
     assert where.port
     address = (where.hostname, where.port)
-    with within_network_of(pid):
+    with inside:
         listening = socket.create_server(address)
+    return await _relay(listening, socket.socket, address)
+
+
+async def relay_into(network: int) -> tuple[asyncio.Server, int]:
+    """From a port of the machine's loopback address to the same one of that network's."""
+    listening = socket.create_server(("127.0.0.1", 0))
+    address: Address = listening.getsockname()
+
+    def make() -> socket.socket:
+        with within(network):
+            return socket.socket()
+
+    return await _relay(listening, make, address), address[1]
+
+
+async def _relay(
+    listening: socket.socket, make: Callable[[], socket.socket], address: Address
+) -> asyncio.Server:
+    """To that address as a socket sees it that was made so."""
 
     async def pass_on(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:
-            back, forth = await asyncio.open_connection(*address)
+            back, forth = await _connect(make(), address)
         except OSError:
             writer.close()
             return
@@ -85,6 +115,18 @@ async def relay(pid: int, url: str) -> asyncio.Server:
             await asyncio.gather(_copy(reader, forth), _copy(back, writer))
 
     return await asyncio.start_server(pass_on, sock=listening)
+
+
+async def _connect(
+    made: socket.socket, address: Address
+) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+    made.settimeout(0)
+    try:
+        await asyncio.get_running_loop().sock_connect(made, address)
+        return await asyncio.open_connection(sock=made)
+    except BaseException:
+        made.close()
+        raise
 
 
 async def _copy(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:

@@ -5,7 +5,7 @@ It ends with the process that started it.
 
 Lines of JSON on standard output: {"pid": ...}, then {"started": true} or {"error": ...}, then one
 answer per command. Lines on standard input: {"do": "go"} when its network is there, then
-{"do": "start"|"signal", "program": NAME, ...}.
+{"program": NAME, "signal": NUMBER}.
 """
 
 import contextlib
@@ -217,10 +217,7 @@ def _live(node: Node) -> None:
 
 def _obey(programs: Programs, command: dict[str, Any]) -> None:
     try:
-        if command["do"] == "start":
-            programs.start(command["program"])
-        else:
-            programs.send_signal(command["program"], command["signal"])
+        programs.send_signal(command["program"], command["signal"])
     except (NodeError, OSError) as problem:
         _say({"error": str(problem)})
     else:

@@ -1,6 +1,5 @@
 """Starts and stops real nodes, and what tests do to them."""
 
-import contextlib
 import json
 import os
 import signal
@@ -14,8 +13,8 @@ from types import TracebackType
 from typing import Any, Self
 
 from testbed import build
-from testbed.instance import STOP_SECONDS, Instance
-from testbed.realnodes import images
+from testbed.instance import Instance, end_supervisor
+from testbed.realnodes import images, metrics
 from testbed.realnodes.namespaces import within_network_of
 from testbed.realnodes.settings import Node
 from testbed.realnodes.supervisor import NodesError
@@ -38,7 +37,7 @@ class RealNodes:
         count: int = 3,
         *,
         prefix: str = "real-",
-        reserved_cpu: str = "0",
+        millicores: int = 0,
         owner: int | None = None,
     ) -> None:
         programs, containerd = map(build.programs, PINS)
@@ -54,7 +53,7 @@ class RealNodes:
                 containerd=str(containerd),
                 images=str(archive),
                 kubeconfig=str(instance.folder / "kubelets.kubeconfig"),
-                reserved_cpu=reserved_cpu,
+                millicores=millicores,
             )
             for number in range(1, count + 1)
         ]
@@ -85,17 +84,7 @@ class RealNodes:
         self._stop()
 
     def _stop(self) -> None:
-        process = self._supervisor
-        process.terminate()
-        try:
-            process.wait(timeout=STOP_SECONDS)
-        except subprocess.TimeoutExpired:
-            process.kill()  # the nodes die with it, and the next start removes what is left
-            process.wait()
-        for stream in (process.stdin, process.stdout):
-            with contextlib.suppress(BrokenPipeError):
-                if stream:
-                    stream.close()
+        end_supervisor(self._supervisor)
 
     # ------------------------------------------------------------------ what there is
 
@@ -117,6 +106,10 @@ class RealNodes:
         """The first process of each, as the machine knows it."""
         return dict(self._state["pids"])
 
+    def root(self, node: str) -> Path:
+        """The files of a node, as its kubelet sees them."""
+        return Path(f"/proc/{self._state['pids'][node]}/root")
+
     def sockets(self, node: str) -> MakeSocket:
         """Makes sockets of a client on this node, for aiohttp: its kube-proxy serves them."""
         pid = self._state["pids"][node]
@@ -132,15 +125,15 @@ class RealNodes:
 
     def send_signal(self, node: str, program: str, number: signal.Signals) -> None:
         """To kubelet, kube-proxy or containerd; the end that it means is waited for."""
-        self._tell({"node": node, "do": "signal", "program": program, "signal": int(number)})
+        self._tell({"node": node, "program": program, "signal": int(number)})
 
-    def start(self, node: str, program: str) -> None:
-        """One that was ended."""
-        self._tell({"node": node, "do": "start", "program": program})
+    def start_metrics_server(self) -> dict[str, int]:
+        """Its pid, and its port on this machine; `measuring` makes it a part of the API server."""
+        self._tell({"metrics": str(build.programs(metrics.PROGRAM))})
+        return dict(self._state["metrics"])
 
-    def power_off(self, node: str) -> None:
-        """All of its processes end at once, and nobody says goodbye."""
-        self._tell({"node": node, "do": "power off"})
+    def stop_metrics_server(self) -> None:
+        self._tell({"metrics": ""})
 
     def _tell(self, command: dict[str, Any]) -> None:
         process = self._supervisor

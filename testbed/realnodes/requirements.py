@@ -6,6 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+from testbed import debian
 from testbed.realnodes.cgroups import controllers
 from testbed.realnodes.namespaces import NEW_CGROUPS, NEW_MOUNTS, NEW_NETWORK
 
@@ -70,12 +71,4 @@ def install_missing() -> str:
     """Debian's own, when some are missing. One sentence on what went wrong, or nothing."""
     if not (missing := missing_packages()):
         return ""
-    print(f"installing {', '.join(missing)}", file=sys.stderr, flush=True)
-    apt = ["apt-get", "-qq"]
-    env = os.environ | {"DEBIAN_FRONTEND": "noninteractive"}
-    install = [*apt, "install", "-y", "--no-install-recommends", *missing]
-    for command in ([*apt, "update"], install):
-        done = subprocess.run(command, check=False, capture_output=True, text=True, env=env)
-        if done.returncode:
-            return f"{' '.join(command)} failed: {' '.join(done.stderr.split())[-500:]}"
-    return what_stands_in_the_way()
+    return debian.install(missing) or what_stands_in_the_way()

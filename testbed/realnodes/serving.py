@@ -17,7 +17,9 @@ REPLICAS = (1, 2, 3)
 PRE_STOP = {"lifecycle": {"preStop": {"exec": {"command": ["/bin/sleep", "3"]}}}}
 """So long a pod that is told to end goes on serving, until all proxies have heard of it.
 
-A server without it that stops listening at SIGTERM still loses a few requests of every move."""
+A server without it that stops listening at SIGTERM loses a few requests of every eviction and
+rollout; of our moves none, for it leaves its Services first (tests/nodes/test_leaving_services.py).
+"""
 
 
 def server(*flags: str, **container: object) -> Object:

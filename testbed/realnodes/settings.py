@@ -1,6 +1,7 @@
 """What the programs of a real node are told: files and flags."""
 
 import json
+import os
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -8,6 +9,8 @@ from typing import Any
 STATE = Path("/run/node")
 """In memory, within the namespaces of the node: it goes with them."""
 
+STATIC_PODS = STATE / "static"
+"""What is written there the kubelet runs, whatever the API server says."""
 CONTAINERD_SOCKET = "/run/containerd/containerd.sock"
 CNI_PROGRAMS = "/usr/lib/cni"
 IMAGE = "testbed.rescheduler.io/server:1"
@@ -36,8 +39,8 @@ class Node:
     images: str
     """An archive with the images that it has."""
     kubeconfig: str
-    reserved_cpu: str = "0"
-    """Of the machine's processors, so much is not for pods."""
+    millicores: int = 0
+    """So much of the machine's processors is for pods; 0: all."""
 
     @property
     def address(self) -> str:
@@ -47,11 +50,17 @@ class Node:
     def pods(self) -> str:
         return f"10.88.{self.number}.0/24"
 
+    @property
+    def reserved(self) -> int:
+        """Millicores that are not for pods."""
+        return 1000 * (os.cpu_count() or 1) - self.millicores if self.millicores else 0
+
     def to_json(self) -> str:
         return json.dumps(asdict(self))
 
 
 def write_files(node: Node) -> None:
+    STATIC_PODS.mkdir(parents=True)
     for name, text in _files(node).items():
         path = STATE / name
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -144,7 +153,8 @@ def _kubelet(node: Node) -> dict[str, Any]:
         "cgroupDriver": "cgroupfs",
         "failCgroupV1": False,
         "enforceNodeAllocatable": [],
-        "systemReserved": {"cpu": node.reserved_cpu},
+        "systemReserved": {"cpu": f"{node.reserved}m"},
+        "staticPodPath": str(STATIC_PODS),
         "failSwapOn": False,
         "oomScoreAdj": 0,  # a lower one needs CAP_SYS_RESOURCE
         # All nodes share the disk and the memory of one machine, which may be nearly full.

@@ -4,7 +4,7 @@ It runs apart from the test run and ends with it, however that ends, or at SIGTE
 killed itself, the nodes end with it, and the next start removes its folder and its cgroups.
 
 Speaks lines of JSON: one on standard output when the nodes are Ready or one of them failed, then
-one answer per command on standard input (`node`).
+one answer per command on standard input (`node`, `metrics`).
 """
 
 import argparse
@@ -27,8 +27,9 @@ from testbed.api import Api, ApiError
 from testbed.audit import is_usable
 from testbed.instance import Instance
 from testbed.marks import has_mark
-from testbed.realnodes import cgroups, namespaces, network
+from testbed.realnodes import cgroups, metrics, namespaces, network
 from testbed.realnodes.cgroups import MARK
+from testbed.realnodes.metrics import MetricsServer
 from testbed.realnodes.settings import Node
 from testbed.supervisor import let_go_of_streams
 
@@ -77,6 +78,7 @@ class Nodes:
     wanted: list[Node]
     fabric: int = -1
     running: dict[str, Running] = field(default_factory=dict)
+    metrics: MetricsServer | None = None
 
     async def start(self) -> None:
         self.fabric = namespaces.new_network()
@@ -99,7 +101,8 @@ class Nodes:
         running.handle = os.pidfd_open(running.pid)
         others = [each for each in self.wanted if each is not node]
         network.connect(self.fabric, node, running.pid, others)
-        running.relay = await network.relay(running.pid, self.instance.url)
+        inside = namespaces.within_network_of(running.pid)
+        running.relay = await network.relay_to_api_server(inside, self.instance.url)
         await running.tell({"do": "go"})
 
     async def _until_ready(self) -> None:
@@ -127,20 +130,29 @@ class Nodes:
 
     async def obey(self, command: dict[str, Any]) -> dict[str, Any]:
         try:
+            if "metrics" in command:
+                await self._have_metrics(command["metrics"])
+                return self.describe()
             if command["node"] not in self.running:
                 raise NodesError(f"no node {command['node']} is running")  # noqa: TRY301
-            running = self.running[command.pop("node")]
-            if command["do"] == "power off":
-                del self.running[running.node.name]
-                await _end(running)
-            else:
-                await running.tell(command)
+            await self.running[command.pop("node")].tell(command)
         except (NodesError, OSError) as problem:
             return {"error": str(problem)}
         return self.describe()
 
+    async def _have_metrics(self, programs: str) -> None:
+        """Started from this folder, or ended where none is named."""
+        if self.metrics:
+            await self.metrics.stop()
+            self.metrics = None
+        if programs:
+            self.metrics = await metrics.start(
+                self.fabric, self.instance, Path(programs), self.folder
+            )
+
     def describe(self) -> dict[str, Any]:
         return {
+            "metrics": self.metrics.describe() if self.metrics else {},
             "supervisor": os.getpid(),
             "folder": str(self.folder),
             "pids": {name: running.pid for name, running in self.running.items()},
@@ -148,6 +160,7 @@ class Nodes:
         }
 
     async def stop(self) -> None:
+        await self._have_metrics("")
         await asyncio.gather(*map(_end, self.running.values()))
         self.running.clear()
         cgroups.remove(os.getpid())

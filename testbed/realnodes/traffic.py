@@ -2,15 +2,16 @@
 
 Clients on every node ask a Service by its ClusterIP, through that node's kube-proxy, with a new
 connection each time and with one that is kept; and one more asks the ready endpoints in turn, as
-proxies and meshes do that watch EndpointSlices. What a client would notice is a failure: no
-connection, no answer, or another one than 200. (A request on a kept connection that the server had
-closed is sent again once, on a new one, as every HTTP client does.)
+proxies and meshes do that watch EndpointSlices. Long requests and downloads, if they are wanted,
+are under way several at a time, so that some are whenever a pod ends. What a client would notice is
+a failure: no connection, no answer, another one than 200, or half of one. (A request on a kept
+connection that the server had closed is sent again once, on a new one, as every HTTP client does.)
 """
 
 import asyncio
 import itertools
 import time
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Collection, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from http import HTTPStatus
@@ -25,10 +26,28 @@ PAUSE_SECONDS = 0.02
 """Between two requests of one client."""
 ANSWER_SECONDS = 30.0
 _FIRST_ANSWER_SECONDS = 60.0
+_LONG_AT_A_TIME = 4
+"""Of each kind of long requests, to each Service."""
 
-NEW = "new connections"
-KEPT = "kept connections"
-BY_ENDPOINTS = "by endpoints"
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """One kind of requests."""
+
+    name: str
+    path: str = "/"
+    takes: float = 0.0
+    """Seconds until a whole answer is there."""
+
+
+NEW = Kind("new connections")
+KEPT = Kind("kept connections")
+BY_ENDPOINTS = Kind("by endpoints")
+SLOW = Kind("requests of 5 s", "/slow?seconds=5", takes=5.0)
+DOWNLOADS = Kind("downloads of 10 s", "/download?seconds=10", takes=10.0)
+
+SHORT = (NEW, KEPT, BY_ENDPOINTS)
+LONG = (SLOW, DOWNLOADS)
 
 
 @dataclass(slots=True)
@@ -51,39 +70,56 @@ class Tally:
 
 @dataclass(slots=True)
 class Traffic:
-    tallies: dict[str, Tally] = field(default_factory=dict)
+    tallies: dict[tuple[str, Kind], Tally] = field(default_factory=dict)
+    """By Service and kind."""
+
+    def of(self, kinds: Collection[Kind], service: str = "") -> Tally:
+        """Of these kinds together; to one Service, or to all."""
+        chosen = [
+            tally
+            for (to, kind), tally in self.tallies.items()
+            if kind in kinds and service in ("", to)
+        ]
+        return Tally(
+            [each for tally in chosen for each in tally.latencies],
+            [each for tally in chosen for each in tally.failures],
+        )
 
     @property
-    def sent(self) -> int:
-        return sum(tally.sent for tally in self.tallies.values())
+    def kinds(self) -> list[Kind]:
+        return list(dict.fromkeys(kind for _, kind in self.tallies))
 
     @property
     def failures(self) -> list[str]:
-        return [failure for tally in self.tallies.values() for failure in tally.failures]
-
-    @property
-    def all(self) -> Tally:
-        latencies = [each for tally in self.tallies.values() for each in tally.latencies]
-        return Tally(latencies, self.failures)
+        return self.of(self.kinds).failures
 
     def __str__(self) -> str:
-        whole = self.all
+        """The times are those of short requests: of long ones they would say nothing."""
+        whole, short = self.of(self.kinds), self.of(SHORT)
         figures = ", ".join(
-            f"{name} {whole.percentile(share):.0f} ms"
+            f"{name} {short.percentile(share):.0f} ms"
             for name, share in (("p50", 0.5), ("p99", 0.99), ("worst", 1.0))
         )
+        tallies = {kind.name: self.of([kind]) for kind in self.kinds}
         kinds = ", ".join(
-            f"{len(tally.failures)} of {tally.sent} {kind}" for kind, tally in self.tallies.items()
+            f"{len(tally.failures)} of {tally.sent} {name}" for name, tally in tallies.items()
         )
         return f"{whole.sent} requests, {len(whole.failures)} failed ({kinds}; {figures})"
 
 
 @asynccontextmanager
 async def traffic(
-    instance: Instance, nodes: RealNodes, namespace: str, *services: str, path: str = "/"
+    instance: Instance,
+    nodes: RealNodes,
+    namespace: str,
+    *services: str,
+    kinds: Sequence[Kind] = SHORT,
+    pause: float = PAUSE_SECONDS,
 ) -> AsyncIterator[Traffic]:
-    """To all of these Services. It begins when every client has had its first answer."""
-    seen = Traffic({kind: Tally() for kind in (NEW, KEPT, BY_ENDPOINTS)})
+    """To all of these Services. It begins when every client has had its first answer, and ends
+    when each has had its last: what is under way in the end counts.
+    """
+    seen = Traffic({(service, kind): Tally() for service in services for kind in kinds})
     enough = asyncio.Event()
     async with (
         Api(instance.url, instance.tokens["admin"], instance.client_ssl()) as api,
@@ -98,10 +134,11 @@ async def traffic(
             address = f"http://{found['spec']['clusterIP']}"
             clients += _clients_of(nodes, service, address, endpoints, seen)
         try:
-            await asyncio.gather(*(client.until_served(path) for client in clients))
+            await asyncio.gather(*(client.until_served() for client in clients))
             async with asyncio.TaskGroup() as asking:
-                for client in clients:
-                    asking.create_task(client.ask(path, enough))
+                for number, client in enumerate(clients):
+                    late = pause * number / len(clients)  # not all in the same moment
+                    asking.create_task(client.ask(late, pause, enough))
                 try:
                     yield seen
                 finally:
@@ -117,12 +154,16 @@ def _clients_of(
     def cluster_ip() -> str:
         return address
 
-    first = nodes.names[0]
-    made = [_Client(nodes.sockets(first), service, seen.tallies[BY_ENDPOINTS], endpoints.next)]
-    for node in nodes.names:
-        who, sockets = f"{service} from {node}", nodes.sockets(node)
-        made.append(_Client(sockets, who, seen.tallies[NEW], cluster_ip))
-        made.append(_Client(sockets, who, seen.tallies[KEPT], cluster_ip, keeps=True))
+    made = []
+    for (to, kind), tally in seen.tallies.items():
+        if to != service:
+            continue
+        target = endpoints.next if kind is BY_ENDPOINTS else cluster_ip
+        count = 1 if kind is BY_ENDPOINTS else _LONG_AT_A_TIME if kind.takes else len(nodes.names)
+        for number, node in zip(range(count), itertools.cycle(nodes.names), strict=False):
+            who, sockets = f"{service} from {node}", nodes.sockets(node)
+            begins = number * kind.takes / count
+            made.append(_Client(sockets, who, kind, tally, target, begins))
     return made
 
 
@@ -167,42 +208,49 @@ class _Client:
         self,
         sockets: MakeSocket,
         who: str,
+        kind: Kind,
         tally: Tally,
         target: Callable[[], str],
-        *,
-        keeps: bool = False,
+        begins: float,
     ) -> None:
-        self._sockets, self._who = sockets, who
-        self._tally, self._target, self._keeps = tally, target, keeps
+        self._sockets, self._who, self._kind = sockets, who, kind
+        self._tally, self._target, self._begins = tally, target, begins
 
     def _session(self) -> aiohttp.ClientSession:
-        connector = aiohttp.TCPConnector(socket_factory=self._sockets, force_close=not self._keeps)
+        closes = self._kind is not KEPT
+        connector = aiohttp.TCPConnector(socket_factory=self._sockets, force_close=closes)
         timeout = aiohttp.ClientTimeout(total=ANSWER_SECONDS)
         return aiohttp.ClientSession(connector=connector, timeout=timeout)
 
-    async def until_served(self, path: str) -> None:
+    async def until_served(self) -> None:
         """Its proxy may not have heard of the Service yet."""
         async with asyncio.timeout(_FIRST_ANSWER_SECONDS), self._session() as session:
-            while await self._problem(session, path):  # noqa: ASYNC110 - an answer of others
+            while await self._problem(session, "/"):  # noqa: ASYNC110 - an answer of others
                 await asyncio.sleep(PAUSE_SECONDS)
 
-    async def ask(self, path: str, enough: asyncio.Event) -> None:
+    async def ask(self, late: float, pause: float, enough: asyncio.Event) -> None:
+        await asyncio.sleep(self._begins + late)
         async with self._session() as session:
             while not enough.is_set():
                 began = time.monotonic()
-                if problem := await self._problem(session, path):
+                if problem := await self._problem(session, self._kind.path):
                     self._tally.failures.append(f"{_now()}: {self._who}: {problem}")
                 else:
                     self._tally.latencies.append(time.monotonic() - began)
-                await asyncio.sleep(PAUSE_SECONDS)
+                # Also a long one that was refused at once is one failure, and not one after the
+                # other for as long as it would have taken.
+                await asyncio.sleep(max(pause, began + self._kind.takes - time.monotonic()))
 
     async def _problem(self, session: aiohttp.ClientSession, path: str) -> str:
         target = ""
         try:
             target = self._target()
             async with session.get(target + path) as answer:
-                await answer.read()
-                return "" if answer.status == HTTPStatus.OK else f"status {answer.status}"
+                body = await answer.read()
+                if answer.status != HTTPStatus.OK:
+                    return f"status {answer.status}"
+                # The server ends every answer with the name of its pod, and a line break.
+                return "" if body.endswith(b"\n") else f"cut short after {len(body)} bytes"
         except (aiohttp.ClientError, TimeoutError, OSError) as problem:
             return f"{target}: {type(problem).__name__}: {problem}"
 

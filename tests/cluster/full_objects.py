@@ -170,6 +170,21 @@ def others(storage_class: str) -> Iterator[Full]:
             }
         },
     )
+    selector = {
+        "matchLabels": {"app": "web"},
+        "matchExpressions": [{"key": "tier", "operator": "In", "values": ["front"]}],
+    }
+    yield Full(
+        resource=wire.NETWORK_POLICIES,
+        name="policy",
+        content={
+            "spec": {
+                "podSelector": selector,
+                "ingress": [{"from": [{"podSelector": selector}]}],
+                "egress": [{"to": [{"podSelector": selector}]}],
+            }
+        },
+    )
     target = {"kind": "Pod", "namespace": "n", "name": "p", "uid": UID, "apiVersion": "v1"}
     endpoint = {
         "addresses": ["10.0.0.1"],

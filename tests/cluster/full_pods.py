@@ -9,6 +9,7 @@ from tests.cluster.full_objects import (
     REQUIREMENT,
     RESOURCES,
     SELECTOR,
+    THEN,
     TOLERATION,
     Full,
     Object,
@@ -138,7 +139,7 @@ def _pod_status() -> Object:
     }
     return {
         "phase": "Running",
-        "conditions": [condition()],
+        "conditions": [condition(lastProbeTime=THEN)],
         "startTime": "1970-01-01T00:00:00Z",
         "containerStatuses": [container],
         "initContainerStatuses": [{**container, "name": "sidecar"}],

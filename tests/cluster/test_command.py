@@ -8,14 +8,14 @@ import yaml
 
 from testbed.builders import deployment
 from testbed.world import OWNER, World
+from tests.scenarios.deploying import deploy_web
 from tests.scenarios.judging import assert_exactly_one_moved
 from tests.scenarios.looping import controller
-from tests.scenarios.stage import set_stage
 
 
 async def test_reads_a_scheduler_configuration_file(world: World) -> None:
     """S9: the file that a kube-scheduler has, with our plugin's settings in it."""
-    full, empty = await set_stage(world, 2)
+    full, empty = await deploy_web(world, 2)
     arguments = {
         "imbalanceThreshold": 30.0,
         "scope": {"namespaces": [world.name], "nodeSelector": f"{OWNER}={world.name}"},
@@ -54,14 +54,14 @@ async def test_rests_and_says_why_when_there_is_little_to_gain(world: World) -> 
 
 async def test_every_step_is_one_structured_line(world: World) -> None:
     """S13: pod, source, target, strategy and the reason in numbers, on each."""
-    full, empty = await set_stage(world, 2)
+    full, empty = await deploy_web(world, 2)
     run = await world.run()
     steps = [line for line in run.lines if "migration" in line]
     assert [line["event"] for line in steps[:2]] == [
-        "asks what admission makes of a copy",
-        "marks the original as being moved",
+        "migration asks what admission makes of a copy",
+        "migration marks the original as being moved",
     ]
-    assert steps[-1]["event"] == "ended"
+    assert steps[-1]["event"] == "migration ended"
     for line in steps:
         assert (line["source"], line["target"], line["strategy"]) == (full, empty, "LoadBalancing")
         assert line["pod"].startswith(f"{world.name}/web-")
@@ -111,7 +111,7 @@ async def test_says_in_one_line_that_there_is_no_server(world: World) -> None:
 async def test_stopped_in_the_middle_it_says_so_and_the_next_run_goes_on(
     world: World, how: signal.Signals
 ) -> None:
-    _, empty = await set_stage(world, 2)
+    _, empty = await deploy_web(world, 2)
     await world.afflict_copies(ready_after="8s")
     async with world.auditor() as auditor:
         started = await world.start()

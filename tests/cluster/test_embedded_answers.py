@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from rescheduler.embedded.apiserver import ApiServer
-from rescheduler.embedded.bootstrapping import bootstrap
+from rescheduler.embedded.apiserver.bootstrapping import bootstrap
 from rescheduler.embedded.store import Store
 from rescheduler.wire import RESOURCE_QUOTAS
 from testbed.api import Api, ApiError, Object, path_of

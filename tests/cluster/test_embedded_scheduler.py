@@ -19,7 +19,7 @@ from rescheduler.model import conditions
 from testbed.builders import pod, pod_spec, service, workload
 from testbed.scenarios import OWNER
 from testbed.world import World
-from tests.unit.plan.cluster_objects import Object
+from tests.unit.plan.support.cluster_objects import Object
 
 PODS = int(os.environ.get("PLACED_PODS", "40"))
 SEED = os.environ.get("PLACED_SEED", "2026")

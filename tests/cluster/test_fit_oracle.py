@@ -12,7 +12,7 @@ import pytest
 
 from tests.cluster.fit_oracle import asking
 from tests.cluster.fit_oracle.comparing import USES, Score, our_reasons, reproduction
-from tests.unit.plan import random_worlds
+from tests.unit.plan.support import random_worlds
 
 SEED = os.environ.get("FIT_SEED", "2026")
 VERDICTS = int(os.environ.get("FIT_VERDICTS", "2000"))

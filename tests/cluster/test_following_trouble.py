@@ -113,7 +113,7 @@ async def test_nothing_is_lost_when_a_first_page_is_cut_after_it_told_of_the_nex
         task = asyncio.create_task(follower.run())
         try:
             async with asyncio.timeout(30):
-                while not follower.complete:
+                while not follower.is_complete:
                     follower.forget_changes()
                     await follower.changed()
         finally:

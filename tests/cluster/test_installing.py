@@ -15,9 +15,8 @@ import pytest
 from rescheduler.config.migration import Migration, TemporaryBudget
 from rescheduler.migrate.deciding import records
 from rescheduler.migrate.deciding.facts import Owner
-from rescheduler.migrate.deciding.outcomes import Reason
-from rescheduler.migrate.deciding.stages import Method, Phase, Stage
 from rescheduler.model.moves import Move, Way
+from rescheduler.model.podmigration import Method, Phase, Reason, Step
 from testbed.api import ApiError, Object, path_of
 from testbed.instance import Instance, OwnedInstance
 from testbed.world import World
@@ -25,10 +24,18 @@ from testbed.world import World
 MANIFESTS = Path(__file__).parents[2] / "manifests"
 EVERYTHING = MANIFESTS / "rescheduler"
 WITHOUT_POLICY = MANIFESTS / "overlays" / "without-admission-policy"
+WITHOUT_DEPLOYMENT = MANIFESTS / "overlays" / "without-deployment"
 CRD = "customresourcedefinition.apiextensions.k8s.io/podmigrations.rescheduler.io"
 POLICY = {
     "mutatingadmissionpolicy.admissionregistration.k8s.io/rescheduler-steering",
     "mutatingadmissionpolicybinding.admissionregistration.k8s.io/rescheduler-steering",
+}
+BUDGET = "poddisruptionbudget.policy/rescheduler-scheduler"
+DEPLOYED = {
+    "configmap/rescheduler-config",
+    "deployment.apps/rescheduler-scheduler",
+    BUDGET,
+    "priorityclass.scheduling.k8s.io/rescheduler-scheduler",
 }
 REST = {
     CRD,
@@ -115,8 +122,12 @@ async def test_where_nothing_is_installed_one_can_look_all_the_same(
 
 @pytest.mark.parametrize(
     ("folder", "expected"),
-    [(EVERYTHING, REST | POLICY), (WITHOUT_POLICY, REST)],
-    ids=["everything", "without the policy"],
+    [
+        (EVERYTHING, REST | POLICY | DEPLOYED),
+        (WITHOUT_POLICY, REST | DEPLOYED),
+        (WITHOUT_DEPLOYMENT, REST | POLICY),
+    ],
+    ids=["everything", "without the policy", "without the deployment"],
 )
 async def test_installed_and_gone_without_a_trace(
     bare_instance: Instance, kubectl: Path, tmp_path: Path, folder: Path, expected: set[str]
@@ -127,7 +138,9 @@ async def test_installed_and_gone_without_a_trace(
     printed = await kube("apply", "-k", str(folder))
     assert set(printed.splitlines()) == {f"{each} created" for each in expected}
     again = await kube("apply", "-k", str(folder))
-    assert set(again.splitlines()) == {f"{each} unchanged" for each in expected}
+    # Of budgets kubectl always says so, as it replaces their selectors; they stay as they were.
+    unchanged = again.replace(f"{BUDGET} configured", f"{BUDGET} unchanged")
+    assert set(unchanged.splitlines()) == {f"{each} unchanged" for each in expected}
     await kube("wait", "--for=condition=Established", CRD, f"--timeout={WAIT_SECONDS:.0f}s")
     await kube("create", "-f", "-", sent=migration())
     by_itself = {
@@ -365,9 +378,9 @@ async def test_what_the_program_writes_is_kept_to_the_letter(world: World) -> No
     assert record["metadata"]["labels"] == written["metadata"]["labels"]
 
     now = datetime(2026, 11, 15, 10, 30, 45, tzinfo=UTC)
-    standing = records.Standing(
+    status = records.MigrationStatus(
         phase=Phase.COMPLETED,
-        stage=Stage.DONE,
+        step=Step.DONE,
         method=Method.STEER,
         reason="LandedElsewhere",
         message="It is on c.",
@@ -385,22 +398,22 @@ async def test_what_the_program_writes_is_kept_to_the_letter(world: World) -> No
         holder="host_5",
         fence=7,
     )
-    status = records.status_of(record, standing, now)
-    assert None not in status.values()
-    kept = await _write_status(world, record["metadata"]["name"], status)
-    assert kept["status"] == status
-    assert records.standing_of(kept) == standing
+    document = records.status_document(record, status, now)
+    assert None not in document.values()
+    kept = await _write_status(world, record["metadata"]["name"], document)
+    assert kept["status"] == document
+    assert records.read_status(kept) == status
 
 
 async def test_every_step_and_every_reason_can_be_written(world: World) -> None:
     await world.create(migration())
     now = datetime(2026, 11, 15, 10, 30, 45, tzinfo=UTC)
-    standings = [
-        *(records.Standing(stage=stage) for stage in Stage),
-        *(records.Standing(phase=Phase.FAILED, reason=reason) for reason in Reason),
+    statuses = [
+        *(records.MigrationStatus(step=step) for step in Step),
+        *(records.MigrationStatus(phase=Phase.FAILED, reason=reason) for reason in Reason),
     ]
-    for standing in standings:
+    for status in statuses:
         record = await world.api.get("PodMigration", world.name, "web-0-1")
-        status = records.status_of(record, standing, now)
-        kept = await _write_status(world, "web-0-1", status)
-        assert records.standing_of(kept) == standing
+        document = records.status_document(record, status, now)
+        kept = await _write_status(world, "web-0-1", document)
+        assert records.read_status(kept) == status

@@ -11,7 +11,7 @@ from testbed.api import Object
 from testbed.scenarios import OWNER
 from testbed.world import World
 from tests.cluster.snapshots import run
-from tests.scenarios.every_kind import SYSTEM, on, set_stage, spec
+from tests.scenarios.every_kind import SYSTEM, deploy_every_kind, on, spec
 from tests.scenarios.looping import as_admin
 from tests.scenarios.toy_operator import KINDS, Operator
 
@@ -58,7 +58,7 @@ async def test_a_replication_controller_makes_its_pods_anew(world: World) -> Non
 
 async def test_both_take_the_same_pods(world: World, kubectl: Path) -> None:
     try:
-        full = await set_stage(world)
+        full = await deploy_every_kind(world)
         login = ("--kubeconfig", str(world.admin_kubeconfig()))
         scope = {"namespaces": [world.name, SYSTEM], "nodeSelector": f"{OWNER}={world.name}"}
         path = str(world.configuration(scope=scope))

@@ -65,7 +65,9 @@ async def test_one_of_two_leads_and_the_other_follows_when_it_leaves(world: Worl
                 assert (follows.term.holder, follows.term.number) == (second.identity, 1)
                 assert follows.may_write()
     # Who leads is told once, however often it was looked at.
-    told = [each["leader"] for each in said if each["event"] == "stands by"]
+    told = [
+        each["leader"] for each in said if each["event"] == "standing by: another replica leads"
+    ]
     assert told == [first.identity]
     spec = (await lease_of(world))["spec"]
     assert (spec.get("holderIdentity") or "", spec["leaseDurationSeconds"]) == ("", 1)
@@ -302,7 +304,9 @@ async def test_a_dead_leader_whose_lease_was_deleted_is_followed_with_the_next_n
     await world.api.create(dead)
     with structlog.testing.capture_logs() as said:
         async with candidate_of(world) as candidate:
-            await world.wait("it stands by", lambda: is_said(said, "stands by"))
+            await world.wait(
+                "it stands by", lambda: is_said(said, "standing by: another replica leads")
+            )
             await world.api.delete("Lease", world.name, LEASE)
             leads = await acquired(candidate)
             assert leads.term.number == 8

@@ -146,7 +146,7 @@ async def test_a_leader_that_cannot_release_leaves_all_the_same(world: World) ->
             async with candidate_of(world, url=proxy.url) as candidate:
                 await acquired(candidate)
                 proxy.on(Match(), half_open())
-        assert await is_said(said, "cannot release the lease, it expires")
+        assert await is_said(said, "lease could not be released: it expires by itself")
     assert (await lease_of(world))["spec"]["holderIdentity"] == candidate.identity
 
 

@@ -21,7 +21,7 @@ from tests.cluster.observing import (
     seen,
     told,
 )
-from tests.scenarios.stage import set_stage
+from tests.scenarios.deploying import deploy_web
 
 HIDDEN = "replicasets"
 
@@ -123,7 +123,7 @@ async def test_what_is_forbidden_is_told_and_seen_as_soon_as_it_is_allowed(world
                 lambda: [each.resource for each in proxy.requests].count(HIDDEN) > 2
             )
         # However often we ask.
-        [line] = told(lines, "cannot be followed")
+        [line] = told(lines, "watch refused")
         assert line["resource"] == HIDDEN
         await grant(world, rules_without())
         await world.wait("the right is in force", lambda: may_watch(world, HIDDEN))
@@ -167,15 +167,15 @@ async def test_a_kind_that_every_server_has_is_not_taken_for_absent(world: World
             await converges(world, observer)
 
 
-async def test_a_strategy_rests_when_it_may_not_see_what_it_needs_and_writes_nothing(
+async def test_a_strategy_is_skipped_when_it_may_not_see_what_it_needs_and_writes_nothing(
     world: World,
 ) -> None:
-    await set_stage(world, 3)
+    await deploy_web(world, 3)
     async with half_blind(world, HIDDEN), world.faults() as proxy:
         run = await world.run()
         assert proxy.writes == []
     assert run.code == 0, run
-    rests = {line["strategy"]: line["because"] for line in run.said("strategy rests")}
-    assert rests.keys() == {"LoadBalancing", "ResourceOptimization"}
-    assert all(HIDDEN in each and "permission" in each for each in rests.values())
+    skipped = {line["strategy"]: line["because"] for line in run.said("strategy skipped")}
+    assert skipped.keys() == {"LoadBalancing", "ResourceOptimization"}
+    assert all(HIDDEN in each and "permission" in each for each in skipped.values())
     assert "cannot be seen" in run.summary

@@ -8,7 +8,7 @@ import pytest
 from testbed.audit import Audit
 from testbed.world import World
 from tests.cluster.snapshots import Ended, run, save
-from tests.scenarios.stage import set_stage
+from tests.scenarios.deploying import deploy_web
 
 READING = {"get", "list", "watch"}
 
@@ -28,7 +28,7 @@ def assert_only_looked(audit: Audit) -> None:
 
 
 async def test_a_plan_of_a_live_cluster_changes_nothing(world: World) -> None:
-    full, empty = await set_stage(world, 2)
+    full, empty = await deploy_web(world, 2)
     async with world.auditor() as auditor:
         ended = await rescheduler(world, "plan", "-o", "json", "--exit-code")
         audit = await world.audit(auditor)
@@ -47,7 +47,7 @@ async def test_a_plan_of_a_live_cluster_changes_nothing(world: World) -> None:
 
 
 async def test_the_same_for_people_and_from_a_file(world: World) -> None:
-    full, empty = await set_stage(world, 2)
+    full, empty = await deploy_web(world, 2)
     live = await rescheduler(world, "plan")
     assert live.code == 0, live
     [move, *_] = [line for line in live.out.splitlines() if "LoadBalancing  surge" in line]
@@ -68,7 +68,7 @@ async def test_a_balanced_cluster_needs_no_move(world: World) -> None:
 
 
 async def test_a_pod_is_explained_and_nothing_changes(world: World) -> None:
-    full, empty = await set_stage(world, 2)
+    full, empty = await deploy_web(world, 2)
     [name, *_] = sorted(each["metadata"]["name"] for each in await world.pods("web"))
     [ballast, *_] = sorted(each["metadata"]["name"] for each in await world.pods("ballast"))
     async with world.auditor() as auditor:

@@ -12,7 +12,7 @@ from testbed.builders import pod, pod_spec, workload
 from testbed.faultproxy import Match, conflict, fail
 from testbed.installing import RBAC
 from testbed.world import World
-from tests.scenarios.stage import set_stage
+from tests.scenarios.deploying import deploy_web
 
 ACCOUNT = "system:serviceaccount:kube-system:rescheduler-scheduler"
 MAINTENANCE = "scheduler.alpha.kubernetes.io/maintenance"
@@ -46,7 +46,7 @@ async def test_every_right_is_used_and_none_is_missing(world: World) -> None:
     """Moves of every kind, one that is taken back, a maintenance and a look at everything use all
     of them, on a server of today and on one that has no WatchList.
     """
-    await set_stage(world, 4)
+    await deploy_web(world, 4)
     async with world.auditor() as auditor:
         await _move_a_pod(world)
         await _maintain_a_node(world)

@@ -38,9 +38,13 @@ async def two_nodes(owned: OwnedInstance, folder: Path) -> AsyncIterator[World]:
         yield world
 
 
+_PARTS = {"n": 1e9, "u": 1e6, "m": 1e3}
+
+
 def cpu_of(usage: Object) -> float:
     """metrics-server says nanocores."""
-    return int(usage["cpu"].removesuffix("n")) / 1e9
+    text = usage["cpu"]  # in the largest unit that takes no fraction
+    return int(text.rstrip("num")) / _PARTS[text[-1]]
 
 
 def memory_of(usage: Object) -> int:

@@ -26,7 +26,7 @@ def blue_green() -> Object:
     return {"blueGreen": {"activeService": "coloured", "autoPromotionEnabled": True}}
 
 
-async def set_stage(world: Scene) -> tuple[str, str]:
+async def deploy_web(world: Scene) -> tuple[str, str]:
     full, empty = await world.add_nodes(2, cpu="16")
     await world.cordon(empty)
     for name, replicas in ROLLOUTS.items():
@@ -84,7 +84,7 @@ async def test_a_drain_goes_unnoticed_and_the_next_revision_completes(
 ) -> None:
     world = own.real
     await start(own, "rollouts-controller")
-    full, empty = await set_stage(world)
+    full, empty = await deploy_web(world)
     before = await specs(world)
     async with world.auditor() as auditor:
         run = await drain(world, full)

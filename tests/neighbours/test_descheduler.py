@@ -45,7 +45,7 @@ def evening_out() -> Object:
     )
 
 
-async def set_stage(world: Scene) -> tuple[str, ...]:
+async def deploy_web(world: Scene) -> tuple[str, ...]:
     """Six workloads of two cores each on the first of three nodes, which they fill to three
     quarters.
     """
@@ -96,7 +96,7 @@ def moves(records: list[Object]) -> dict[str, str]:
 
 async def test_both_even_out_and_come_to_rest(own: OwnControlPlane) -> None:
     world = own.real
-    await set_stage(world)
+    await deploy_web(world)
     balancing: dict[str, Any] = {"enabledStrategies": ["LoadBalancing"], "maxReschedulePods": 50}
     async with world.auditor() as auditor:
         await let_loose(own)
@@ -123,7 +123,7 @@ async def test_both_even_out_and_come_to_rest(own: OwnControlPlane) -> None:
 async def test_a_node_is_drained_while_descheduler_evicts(own: OwnControlPlane) -> None:
     """Whom it evicts is on the node that is drained, and where we bring them it may look, too."""
     world = own.real
-    full, *_ = await set_stage(world)
+    full, *_ = await deploy_web(world)
     async with world.auditor() as auditor:
         await let_loose(own)
         run = await drain(world, full)

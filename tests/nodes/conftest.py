@@ -19,6 +19,9 @@ from tests.control_plane import instance
 
 __all__ = ["instance"]
 
+MILLICORES = 500
+"""Of each node, for pods: so that one machine can make several nodes hot, or full."""
+
 
 def say(line: str) -> None:
     """A figure, for whoever runs the tests with -s."""
@@ -28,7 +31,7 @@ def say(line: str) -> None:
 @pytest.fixture(scope="session")
 def nodes(instance: Instance) -> Iterator[RealNodes]:
     began = time.monotonic()
-    with RealNodes(instance) as started:
+    with RealNodes(instance, millicores=MILLICORES) as started:
         say(f"{len(started.names)} real nodes Ready after {time.monotonic() - began:.1f} s")
         yield started
 

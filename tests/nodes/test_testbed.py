@@ -37,7 +37,7 @@ from testbed.instance import Instance
 from testbed.realnodes.nodes import RealNodes
 instance = Instance.from_json(sys.argv[1])
 with RealNodes(instance, count=1, prefix="traced-") as nodes:
-    pids = list(nodes.pids.values())
+    pids = [*nodes.pids.values(), nodes.start_metrics_server()["pid"]]
     print(json.dumps({"supervisor": nodes.supervisor, "pids": pids}), flush=True)
     signal.pause()
 """
@@ -166,19 +166,30 @@ async def until_served(nodes: RealNodes, node: str, url: str) -> str:
             await asyncio.sleep(0.1)  # its proxy has not heard of it yet
 
 
+async def test_what_no_proxy_knows_is_out_of_reach_and_nobody_waits_for_it(
+    nodes: RealNodes,
+) -> None:
+    async with asyncio.timeout(PATIENCE_SECONDS):
+        with pytest.raises(aiohttp.ClientConnectorError):
+            await get(nodes, nodes.names[0], "http://10.0.255.254/")
+
+
 # ------------------------------------------------------------------ without a trace
 
 
 async def test_the_machine_stays_as_it_is_while_they_run(instance: Instance) -> None:
     before = traces.of_the_machine()
     with RealNodes(instance, count=1, prefix="traced-") as nodes:
+        asking = nodes.start_metrics_server()
         async with running_pods(instance, traced=TRACED):
             assert traces.of_the_machine() == before
             assert len(traces.cgroups_of(nodes.supervisor)) >= 7
-            apart = traces.namespaces_of(nodes.pids.values())
-            assert len(apart) == 6
+            assert len(traces.namespaces_of(nodes.pids.values())) == 6
+            # metrics-server is in the network between them.
+            apart = traces.namespaces_of([*nodes.pids.values(), asking["pid"]])
+            assert len(apart) == 7
             # The first process, containerd, kubelet, kube-proxy, the shim, the sandbox, the server.
-            assert len(traces.inhabitants(apart)) >= 7
+            assert len(traces.inhabitants(apart)) >= 7 + 1
         supervisor, folder = nodes.supervisor, nodes.folder
     assert traces.of_the_machine() == before
     assert traces.inhabitants(apart) == []

@@ -8,10 +8,10 @@ from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequen
 from contextlib import aclosing
 from typing import Any, Final, NoReturn
 
-from rescheduler.embedded.door import Call
+from rescheduler.embedded.client import Call
 from rescheduler.kube import errors
 from testbed.faultproxy.planting import Faults
-from testbed.faultproxy.request import Outcome, Request
+from testbed.faultproxy.request import NOTES, Outcome, Request
 from testbed.faultproxy.rule import Engagement
 from testbed.faultproxy.steps import Cut, Edit
 from testbed.faultproxy.waiting import Pulse, Tasks
@@ -26,7 +26,7 @@ GoOn = Callable[[], Awaitable[Any]]
 
 
 class EmbeddedFaults(Faults):
-    """All doors of the product lead through it, as long as it is there."""
+    """All clients of the product go through it, as long as it is there."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -92,7 +92,8 @@ class EmbeddedFaults(Faults):
             await asyncio.gather(doing, cutting, return_exceptions=True)
 
     def _record(self, call: Call) -> Request:
-        self._writes += call.write
+        is_write = call.write and call.resource not in NOTES
+        self._writes += is_write
         request = Request(
             verb=call.verb,
             group=call.group,
@@ -101,7 +102,7 @@ class EmbeddedFaults(Faults):
             namespace=call.namespace,
             name=call.name,
             number=len(self.requests) + 1,
-            write_number=self._writes if call.write else None,
+            write_number=self._writes if is_write else None,
             time=asyncio.get_running_loop().time(),
             method=call.verb,
             target="",
@@ -114,7 +115,7 @@ class EmbeddedFaults(Faults):
 
 
 class EmbeddedExchange:
-    """`Steps` on one call of a door."""
+    """`Steps` on one call of a client."""
 
     def __init__(
         self,
@@ -241,7 +242,7 @@ _END: Final = object()
 
 
 def _raise_injected(line: bytes) -> None:
-    """Only errors are injected; everything else would have to be what the door tells."""
+    """Only errors are injected; everything else would have to be what the client tells."""
     event = json.loads(line)
     assert event["type"] == "ERROR", event
     raise errors.from_event(event["object"])

@@ -21,11 +21,15 @@ import structlog
 import typer
 from structlog.types import EventDict
 
-from rescheduler import __version__, config
-from rescheduler.acting import Connect
-from rescheduler.cli import cleaning, commands, draining, retrying, running
+from rescheduler import config
+from rescheduler.cli import app, settings
+from rescheduler.cli.commands import cleanup, drain, get, migrate, pause, retry, run, status
+from rescheduler.cli.stopping import Stopping
+from rescheduler.cli.wrong_flags import time_limit
 from rescheduler.clock import Clock
-from rescheduler.embedded.door import Door
+from rescheduler.controller.leader_session import Connect
+from rescheduler.controller.publishing import new_board
+from rescheduler.embedded.client import EmbeddedClient
 from rescheduler.embedded.virtual_time import VirtualClock
 from rescheduler.errors import ReschedulerError
 from testbed.processes import WAIT_SECONDS, Run, Running
@@ -36,17 +40,28 @@ _speaking: contextvars.ContextVar["EmbeddedProcess | None"] = contextvars.Contex
 )
 
 
+class _ReadAnywhere(VirtualClock):
+    """Also from the thread that serves: a minute of blindness is one of this cluster's."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._loop = asyncio.get_running_loop()
+
+    def monotonic(self) -> float:
+        return self._loop.time()
+
+
 class EmbeddedProcess(Running):
     def __init__(
-        self, arguments: Sequence[str], clock: Clock, make_door: Callable[[], Door]
+        self, arguments: Sequence[str], clock: Clock, make_client: Callable[[], EmbeddedClient]
     ) -> None:
         super().__init__()
         self.out = io.StringIO()
         self.err = io.StringIO()
         self._clock = clock
-        self._make_door = make_door
-        self._doors: list[Door] = []
-        self._stopping: running.Stopping | None = None
+        self._make_client = make_client
+        self._clients: list[EmbeddedClient] = []
+        self._stopping: Stopping | None = None
         self._is_killed = False
         _Shared.begin()
         context = contextvars.copy_context()
@@ -65,8 +80,8 @@ class EmbeddedProcess(Running):
         if self.has_ended:
             return
         self._is_killed = True
-        for door in self._doors:
-            door.sever()
+        for client in self._clients:
+            client.sever()
         self.task.cancel()
         self._ended.set()
 
@@ -104,17 +119,17 @@ class EmbeddedProcess(Running):
 
     @contextlib.asynccontextmanager
     async def _connect(self) -> Any:  # noqa: ANN401 - see `Connect`
-        door = self._make_door()
-        self._doors.append(door)
+        client = self._make_client()
+        self._clients.append(client)
         if self._is_killed:
-            door.sever()
-        yield door
+            client.sever()
+        yield client
 
     async def _main(self, arguments: Sequence[str]) -> int:
         try:
             return await self._command(arguments)
         except ReschedulerError as problem:
-            return commands.failed(problem)
+            return app.failed(problem)
         except typer.Exit as ending:
             return ending.exit_code
 
@@ -123,43 +138,81 @@ class EmbeddedProcess(Running):
         return await _COMMANDS[name](self, given, self._connect, self._clock)
 
     async def _run(self, given: dict[str, Any], connect: Connect, clock: Clock) -> int:
-        configuration = config.load(given["config_file"])
-        structlog.get_logger().info(
-            "starts", version=__version__, configuration=config.to_document(configuration)
-        )
+        file = given["config_file"]
+        loaded = settings.load(file)
+        run.tell_start(loaded)
         dry_run = given["dry_run"]
         if given["once"]:
-            return await running.one_pass(configuration, connect, clock, dry_run=dry_run)
-        self._stopping = running.Stopping()
-        return await running.continuously(
-            configuration, connect, clock, self._stopping, dry_run=dry_run
+            return await run.one_pass(loaded.configuration, connect, clock, dry_run=dry_run)
+        self._stopping = Stopping()
+        return await run.continuously(
+            settings.kept_up(loaded, file, clock),
+            connect,
+            clock,
+            self._stopping,
+            dry_run=dry_run,
+            board=new_board(_ReadAnywhere()),
         )
 
     async def _drain(self, given: dict[str, Any], connect: Connect, clock: Clock) -> int:
         skipped = {key: given[key] for key in given if key.startswith("skip_")}
         skipped["skip_namespaces"] = tuple(skipped["skip_namespaces"] or ())
-        return await draining.empty(
+        return await drain.empty(
             replace(_configuration(given), forced=config.Forced(**skipped)),
             connect,
             clock,
             given["node"],
-            seconds=draining.duration("--timeout", given["timeout"]),
+            seconds=time_limit("--timeout", given["timeout"]),
             dry_run=given["dry_run"],
         )
 
     async def _clean(self, given: dict[str, Any], connect: Connect, clock: Clock) -> int:
-        cleans = cleaning.Cleaning(
+        cleans = cleanup.Cleaning(
             _configuration(given),
             connect,
             clock,
             everything=given["everything"],
-            seconds=draining.duration("--timeout", given["timeout"]),
+            seconds=time_limit("--timeout", given["timeout"]),
         )
         return await cleans.to_its_end(dry_run=given["dry_run"])
 
     async def _retry(self, given: dict[str, Any], connect: Connect, _: Clock) -> int:
-        await retrying.ask_again(connect, given["namespace"], given["name"])
+        await retry.ask_again(connect, given["namespace"], given["name"])
         return 0
+
+    async def _pause(self, given: dict[str, Any], connect: Connect, clock: Clock) -> int:
+        return await pause.begin(
+            _configuration(given),
+            connect,
+            clock,
+            reason=given["reason"],
+            by=given["by"],
+            wait=given["wait"],
+            seconds=time_limit("--timeout", given["timeout"]),
+        )
+
+    async def _resume(self, given: dict[str, Any], connect: Connect, clock: Clock) -> int:
+        return await pause.end(_configuration(given), connect, clock)
+
+    async def _get(self, given: dict[str, Any], connect: Connect, clock: Clock) -> int:
+        namespace = None if given["all_namespaces"] else given["namespace"]
+        names, form = given["names"] or (), given["output"]
+        return await get.listed(connect, clock, namespace, names=names, form=form)
+
+    async def _status(self, given: dict[str, Any], connect: Connect, clock: Clock) -> int:
+        return await status.looked(_configuration(given), connect, clock, given["output"])
+
+    async def _migrate(self, given: dict[str, Any], connect: Connect, clock: Clock) -> int:
+        return await migrate.ask(
+            _configuration(given),
+            connect,
+            clock,
+            given["pod"],
+            namespace=given["namespace"],
+            to=given["to"],
+            wait=given["wait"] == "true",
+            seconds=time_limit("--timeout", given["timeout"]),
+        )
 
 
 _COMMANDS: Final[
@@ -169,14 +222,21 @@ _COMMANDS: Final[
     "drain": EmbeddedProcess._drain,  # noqa: SLF001
     "cleanup": EmbeddedProcess._clean,  # noqa: SLF001
     "retry": EmbeddedProcess._retry,  # noqa: SLF001
+    "pause": EmbeddedProcess._pause,  # noqa: SLF001
+    "resume": EmbeddedProcess._resume,  # noqa: SLF001
+    "migrations": EmbeddedProcess._get,  # noqa: SLF001
+    "status": EmbeddedProcess._status,  # noqa: SLF001
+    "migrate": EmbeddedProcess._migrate,  # noqa: SLF001
 }
 
 
 def _parsed(arguments: Sequence[str]) -> tuple[str, dict[str, Any]]:
     """The command's name, and its parameters by the names that its function has for them."""
     name, *rest = arguments
-    group = typer.main.get_command(commands.app)
-    command = group.commands[name]  # type: ignore[attr-defined]
+    command: Any = typer.main.get_command(app.app).commands[name]  # type: ignore[attr-defined]
+    if hasattr(command, "commands"):
+        name, *rest = rest
+        command = command.commands[name]
     return name, dict(command.make_context(name, list(rest)).params)
 
 

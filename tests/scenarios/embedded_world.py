@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from rescheduler.clock import Clock
+from rescheduler.embedded.client import Call, EmbeddedClient
 from rescheduler.embedded.cluster import EmbeddedCluster
-from rescheduler.embedded.door import Call, Door
 from rescheduler.kube import KubeApi, Object, errors
 from rescheduler.wire import PODS, Resource
 from testbed import builders
@@ -67,26 +67,26 @@ class EmbeddedWorld(World):
         return self.cluster.clock
 
     def connect(self) -> AbstractAsyncContextManager[KubeApi]:
-        return contextlib.nullcontext(self._door())
+        return contextlib.nullcontext(self._client())
 
     def connect_as_admin(self) -> AbstractAsyncContextManager[KubeApi]:
-        return contextlib.nullcontext(self._admin_door())
+        return contextlib.nullcontext(self._admin_client())
 
     async def start_command(self, *arguments: str) -> EmbeddedProcess:
-        return self._start(EmbeddedProcess(arguments, self.clock, self._door))
+        return self._start(EmbeddedProcess(arguments, self.clock, self._client))
 
     async def start_as_admin(self, *arguments: str) -> EmbeddedProcess:
-        return self._start(EmbeddedProcess(arguments, self.clock, self._admin_door))
+        return self._start(EmbeddedProcess(arguments, self.clock, self._admin_client))
 
     def _start(self, process: EmbeddedProcess) -> EmbeddedProcess:
         self.processes.append(process)
         return process
 
-    def _door(self) -> Door:
-        return self.cluster.door(around=self._watched)
+    def _client(self) -> EmbeddedClient:
+        return self.cluster.client(around=self._watched)
 
-    def _admin_door(self) -> Door:
-        return self.cluster.door(client="admin", around=self._through_faults)
+    def _admin_client(self) -> EmbeddedClient:
+        return self.cluster.client(name="admin", around=self._through_faults)
 
     async def _watched(self, call: Call, go_on: GoOn) -> Any:  # noqa: ANN401 - as the call answers
         async def recorded() -> Any:  # noqa: ANN401 - the same

@@ -60,7 +60,7 @@ def of_the_system(world: Scene) -> Object:
     return made
 
 
-async def set_stage(world: Scene) -> str:
+async def deploy_every_kind(world: Scene) -> str:
     """The node that has one of each, beside two that have room for all."""
     full, *others = await world.add_nodes(3)
     for node in others:

@@ -39,7 +39,7 @@ _REPLICAS = 2
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Way:
-    set_stage: Callable[[World, str], Awaitable[None]]
+    deploy_web: Callable[[World, str], Awaitable[None]]
     asked: dict[str, Any] = field(default_factory=dict)
     requests: dict[str, Match]
     loses: int = 0
@@ -65,11 +65,11 @@ _OF_BOTH = {
 }
 WAYS = {
     "surge": Way(
-        set_stage=_deployment,
+        deploy_web=_deployment,
         requests={**_OF_BOTH, "create": Match(verb="create", resource="pods", write=True)},
     ),
     "steer": Way(
-        set_stage=_stateful_set,
+        deploy_web=_stateful_set,
         asked={"mayInterrupt": True},
         requests={
             **_OF_BOTH,
@@ -103,7 +103,7 @@ class Scene:
 async def migration(world: World, way: Way) -> AsyncIterator[Scene]:
     """One that somebody has asked for, and nobody has begun."""
     full, empty = await world.add_nodes(2)
-    await way.set_stage(world, full)
+    await way.deploy_web(world, full)
     pods = sorted(await world.pods("web"), key=lambda each: str(each["metadata"]["name"]))
     # The last one: a StatefulSet makes that one anew without waiting for others.
     await ask(world, pods[-1], empty, **way.asked)

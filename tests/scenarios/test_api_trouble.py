@@ -4,12 +4,12 @@ import asyncio
 
 from testbed.builders import budget
 from testbed.faultproxy import Match, Request, delay, fail, internal_error
+from tests.scenarios.deploying import deploy_web
 from tests.scenarios.judging import (
     assert_as_if_nothing_happened,
     assert_exactly_one_moved,
     assert_nobody_noticed,
 )
-from tests.scenarios.stage import set_stage
 from tests.scenarios.world import World
 
 HALF_OPEN_SECONDS = 4.0
@@ -18,7 +18,7 @@ FEW = 20
 
 
 async def test_completes_while_every_answer_takes_a_second(world: World) -> None:
-    _, empty = await set_stage(world, 2, budget("web", maxUnavailable=0))
+    _, empty = await deploy_web(world, 2, budget("web", maxUnavailable=0))
     async with world.auditor() as auditor, world.faults() as proxy:
         proxy.on(Match(), delay(1.0))
         run = await world.run()
@@ -29,7 +29,7 @@ async def test_completes_while_every_answer_takes_a_second(world: World) -> None
 
 async def test_ends_after_the_network_was_dead_in_the_middle(world: World) -> None:
     """Connections stay open and nothing comes through; then all of it arrives late."""
-    _, empty = await set_stage(world, 2, budget("web", maxUnavailable=0))
+    _, empty = await deploy_web(world, 2, budget("web", maxUnavailable=0))
     await world.afflict_copies(ready_after="1s")
     async with world.auditor() as auditor, world.faults() as proxy:
         process = await world.start()
@@ -46,7 +46,7 @@ async def test_ends_after_the_network_was_dead_in_the_middle(world: World) -> No
 
 
 async def test_gives_up_when_the_copy_can_never_be_created(world: World) -> None:
-    await set_stage(world, 2)
+    await deploy_web(world, 2)
     async with world.auditor() as auditor, world.faults() as proxy:
         refused = proxy.on(Match(verb="create", resource="pods", write=True), internal_error())
         run = await world.run(migration={"readyTimeout": "3s", "budgetTimeout": "2s"})
@@ -58,7 +58,7 @@ async def test_gives_up_when_the_copy_can_never_be_created(world: World) -> None
 
 
 async def test_gives_up_when_evictions_can_never_be_asked_for(world: World) -> None:
-    await set_stage(world, 2)
+    await deploy_web(world, 2)
     dry_run = Match(verb="create", resource="pods", subresource="eviction", predicate=_is_dry_run)
     async with world.auditor() as auditor, world.faults() as proxy:
         refused = proxy.on(dry_run, internal_error())
@@ -70,7 +70,7 @@ async def test_gives_up_when_evictions_can_never_be_asked_for(world: World) -> N
 
 
 async def test_what_cannot_be_taken_back_now_is_taken_back_by_the_next_run(world: World) -> None:
-    await set_stage(world, 2)
+    await deploy_web(world, 2)
     await world.afflict_copies(never_ready="true")
     brief = {"readyTimeout": "2s", "budgetTimeout": "1s", "evictionGracePeriod": "1s"}
     async with world.auditor() as auditor:
@@ -89,7 +89,7 @@ async def test_what_cannot_be_taken_back_now_is_taken_back_by_the_next_run(world
 
 async def test_restores_a_deletion_cost_that_the_user_had_set(world: World) -> None:
     """The budget is asked, the mark is set, and then the API server says no to the adoption."""
-    await set_stage(world, 2)
+    await deploy_web(world, 2)
     cost = "controller.kubernetes.io/pod-deletion-cost"
     for pod in await world.pods("web"):
         await world.annotate_pod(pod["metadata"]["name"], {cost: "7"})

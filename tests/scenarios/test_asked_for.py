@@ -2,18 +2,20 @@
 
 from dataclasses import replace
 
+import pytest
+
 from rescheduler.config import Configuration, Migration, Scope
 from rescheduler.migrate import migrating
 from testbed.api import Object
 from testbed.builders import behaviour, budget, pod_spec, service, workload
 from tests.scenarios.asking import ask
+from tests.scenarios.deploying import deploy_web
 from tests.scenarios.judging import (
     assert_exactly_one_moved,
     assert_nobody_noticed,
     assert_nothing_of_ours_is_left,
 )
 from tests.scenarios.looping import controller
-from tests.scenarios.stage import set_stage
 from tests.scenarios.world import World
 
 
@@ -23,7 +25,7 @@ def settings(world: World) -> Configuration:
 
 
 async def test_a_pod_is_moved_where_a_person_wants_it(world: World) -> None:
-    _, empty = await set_stage(world, 2, budget("web", maxUnavailable=0))
+    _, empty = await deploy_web(world, 2, budget("web", maxUnavailable=0))
     [pod, *_] = await world.pods("web")
     async with world.auditor() as auditor:
         asked = await ask(world, pod, empty)
@@ -42,12 +44,13 @@ async def test_a_pod_is_moved_where_a_person_wants_it(world: World) -> None:
     await assert_nothing_of_ours_is_left(world)
 
 
-def spread_web(kind: str, replicas: int, *, skew: int) -> Object:
+def spread_web(kind: str, replicas: int, *, skew: int, by_hash: bool = False) -> Object:
     constraint = {
         "maxSkew": skew,
         "topologyKey": "kubernetes.io/hostname",
         "whenUnsatisfiable": "DoNotSchedule",
         "labelSelector": {"matchLabels": {"app": "web"}},
+        "matchLabelKeys": ["pod-template-hash"] if by_hash else [],
     }
     spec = pod_spec() | {"topologySpreadConstraints": [constraint]}
     web = workload(kind, "web", spec=spec, replicas=replicas)
@@ -65,6 +68,26 @@ async def assert_only_the_first_moves(world: World, pods: list[Object], target: 
         refused = await world.wait_for_record(second, phase="Failed")
         await world.wait_for_record(first, phase="Completed")
     assert f"{target} does not take it: its topology spread" in refused["status"]["message"]
+
+
+@pytest.mark.parametrize("kind", ["Deployment", "ReplicaSet"])
+async def test_of_two_asked_for_at_once_the_second_sees_the_first(world: World, kind: str) -> None:
+    """Both go by the label that copies lack, and neither copy is there when they are judged."""
+    *_, target, empty = await world.add_nodes(4)
+    for node in (target, empty):
+        await world.cordon(node)
+    await world.create(spread_web(kind, 2, skew=1, by_hash=kind == "Deployment"))
+    await world.wait("web is complete", lambda: world.is_complete("web", kind))
+    for node in (target, empty):
+        await world.uncordon(node)
+    pods = await world.pods("web")
+    for pod in pods:
+        await ask(world, pod, target)
+    async with controller(world, inFlight={"perNode": 0, "perWorkload": 2}):
+        refused = await world.wait_for_record(phase="Failed")
+        await world.wait_for_record(phase="Completed")
+    assert f"{target} does not take it: its topology spread" in refused["status"]["message"]
+    assert (await world.nodes_of("web")).count(target) == 1
 
 
 async def test_a_copy_on_its_way_counts_though_it_lacks_the_label(world: World) -> None:
@@ -95,10 +118,7 @@ async def test_the_copy_of_a_sibling_is_no_other_revision(world: World) -> None:
     *_, one, other = await world.add_nodes(4)
     for node in (one, other):
         await world.cordon(node)
-    web = spread_web("Deployment", 2, skew=1)
-    [constraint] = web["spec"]["template"]["spec"]["topologySpreadConstraints"]
-    constraint["matchLabelKeys"] = ["pod-template-hash"]
-    await world.create(service("web"), web)
+    await world.create(service("web"), spread_web("Deployment", 2, skew=1, by_hash=True))
     await world.wait("web is complete", lambda: world.is_complete("web"))
     for node in (one, other):
         await world.uncordon(node)

@@ -2,7 +2,7 @@
 
 from testbed.builders import behaviour, budget, deployment, service, workload
 from testbed.scenarios import Scene
-from tests.scenarios.stage import set_stage
+from tests.scenarios.deploying import deploy_web
 
 
 async def test_sees_a_pod_deleted_before_its_successor_is_ready(world: Scene) -> None:
@@ -43,7 +43,7 @@ async def test_sees_a_dip_of_a_replica_set_that_no_deployment_has(world: Scene) 
 
 
 async def test_sees_a_rollout(world: Scene) -> None:
-    await set_stage(world, 2)
+    await deploy_web(world, 2)
     async with world.auditor() as auditor:
         await world.roll_out("web", "app:2")
         await world.wait("web is complete again", lambda: world.is_complete("web"))
@@ -55,7 +55,7 @@ async def test_sees_a_rollout(world: Scene) -> None:
 
 
 async def test_names_every_request_of_the_process_and_of_no_other(world: Scene) -> None:
-    await set_stage(world, 2)
+    await deploy_web(world, 2)
     async with world.auditor() as auditor:
         await world.run()
         audit = await world.audit(auditor)

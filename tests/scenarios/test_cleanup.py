@@ -4,16 +4,16 @@ from collections.abc import Iterator
 
 import pytest
 
-from rescheduler.cli.cleaning import NotClean, remove_lease
+from rescheduler.cli.commands.cleanup import NotClean, remove_lease
 from rescheduler.config import Migration
 from testbed.api import Object
 from testbed.audit import is_ready
 from testbed.builders import budget, deployment
 from testbed.faultproxy import Match, conflict, fail
 from tests.scenarios.asking import ask
+from tests.scenarios.deploying import deploy_web
 from tests.scenarios.judging import assert_nobody_noticed
 from tests.scenarios.looping import as_admin, cleanup, controller, election
-from tests.scenarios.stage import set_stage
 from tests.scenarios.steered import carry_out
 from tests.scenarios.world import World
 
@@ -50,7 +50,7 @@ async def assert_nothing_is_left(world: World) -> None:
 
 
 async def test_after_moves_records_cordons_and_history_go_and_nobody_notices(world: World) -> None:
-    full, empty = await set_stage(world, 3)
+    full, empty = await deploy_web(world, 3)
     await world.api.patch("Node", None, full, {"metadata": {"labels": MAINTENANCE}})
     async with world.auditor() as auditor:
         run = await world.run(enabledStrategies=["NodeMaintenance"], **election(world))
@@ -74,7 +74,7 @@ async def test_after_moves_records_cordons_and_history_go_and_nobody_notices(wor
 
 
 async def test_without_all_the_history_stays(world: World) -> None:
-    await set_stage(world, 2)
+    await deploy_web(world, 2)
     assert (await world.run()).code == 0
     assert (await cleanup(world)).code == 0
     again = await cleanup(world)
@@ -86,7 +86,7 @@ async def test_without_all_the_history_stays(world: World) -> None:
 
 
 async def test_what_is_in_flight_is_ended_first(world: World) -> None:
-    _, empty = await set_stage(world, 2)
+    _, empty = await deploy_web(world, 2)
     await world.afflict_copies(ready_after="4s")
     async with world.auditor() as auditor:
         process = await world.start()
@@ -96,14 +96,14 @@ async def test_what_is_in_flight_is_ended_first(world: World) -> None:
         cleaned = await cleanup(world, "--all")
         audit = await world.audit(auditor)
     assert cleaned.code == 0, cleaned
-    assert "ends 1 migration under way" in cleaned.lines
+    assert "ending 1 migration under way" in cleaned.lines
     await assert_nothing_is_left(world)
     assert empty in await world.nodes_of("web")
     assert_nobody_noticed(audit)
 
 
 async def test_what_was_only_asked_for_is_not_begun(world: World) -> None:
-    full, empty = await set_stage(world, 1)
+    full, empty = await deploy_web(world, 1)
     [pod] = await world.pods("web")
     spec = {
         "pod": {"name": pod["metadata"]["name"], "uid": pod["metadata"]["uid"]},
@@ -128,7 +128,7 @@ async def test_what_was_only_asked_for_is_not_begun(world: World) -> None:
 
 
 async def test_what_failed_before_is_not_begun_again(world: World) -> None:
-    full, empty = await set_stage(world, 3)
+    full, empty = await deploy_web(world, 3)
     failing, going, _ = await world.pods("web")
     await world.afflict_copies(never_ready="true")
     await ask(world, failing, empty)
@@ -147,7 +147,7 @@ async def test_what_failed_before_is_not_begun_again(world: World) -> None:
 
 async def test_strays_are_put_in_order(world: World) -> None:
     """A mark, a copy and a temporary budget whose record somebody has deleted."""
-    await set_stage(world, 2)
+    await deploy_web(world, 2)
     await world.create(deployment("other", replicas=1))
     await world.afflict_copies(never_ready="true")
     process = await world.start()
@@ -179,7 +179,7 @@ async def test_strays_are_put_in_order(world: World) -> None:
 
 
 async def test_a_stray_copy_that_changes_meanwhile_goes_all_the_same(world: World) -> None:
-    await set_stage(world, 2)
+    await deploy_web(world, 2)
     await world.afflict_copies(never_ready="true")
     process = await world.start()
     copy = await _copy(world)
@@ -197,7 +197,7 @@ async def test_a_stray_copy_that_changes_meanwhile_goes_all_the_same(world: Worl
 
 
 async def test_a_stray_copy_that_nobody_can_evict_goes_all_the_same(world: World) -> None:
-    await set_stage(world, 2)
+    await deploy_web(world, 2)
     process = await world.start(migration={"settle": "5m"})
     name = (await _copy(world))["metadata"]["name"]
     await world.wait("the copy is Ready", lambda: _is_ready(world, name))
@@ -240,7 +240,7 @@ async def test_refuses_while_somebody_leads_and_names_it(world: World) -> None:
     async with controller(world, enabledStrategies=[], **election(world)) as leader:
         await leader.says("cycle")
         refused = await cleanup(world)
-        holder = leader.said("leads")[0]["identity"]
+        holder = leader.said("became leader")[0]["identity"]
     assert refused.code == 1
     first, second = refused.err.splitlines()
     lease = f"{world.name}/rescheduler"
@@ -279,7 +279,7 @@ async def test_what_drain_cordoned_stays_cordoned(world: World) -> None:
 
 
 async def test_a_dry_run_changes_nothing(world: World) -> None:
-    await set_stage(world, 2)
+    await deploy_web(world, 2)
     assert (await world.run(**election(world))).code == 0
     before = await everything(world)
     previewed = await cleanup(world, "--all", "--dry-run")
@@ -290,7 +290,7 @@ async def test_a_dry_run_changes_nothing(world: World) -> None:
 
 
 async def test_what_cannot_be_removed_is_told_and_the_rest_goes(world: World) -> None:
-    await set_stage(world, 2)
+    await deploy_web(world, 2)
     assert (await world.run()).code == 0
     async with world.faults() as proxy:
         refused = Match(verb="delete", resource="podmigrations")

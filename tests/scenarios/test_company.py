@@ -4,12 +4,13 @@ import asyncio
 
 import pytest
 
+from testbed.api import Object
 from testbed.builders import budget
 from testbed.scenarios import Scene
+from tests.scenarios.deploying import deploy_web
 from tests.scenarios.judging import assert_no_trace
-from tests.scenarios.stage import set_stage
 
-COST = "controller.kubernetes.io/pod-deletion-cost"
+LOWEST_COST = {"controller.kubernetes.io/pod-deletion-cost": "-2147483648"}
 
 
 @pytest.mark.parametrize("replicas", [1, 3])
@@ -17,7 +18,7 @@ async def test_a_drain_that_obeys_the_budget_takes_nothing_down(
     world: Scene, replicas: int
 ) -> None:
     """While our copy serves, the budget has one to spare, and the drain takes it before we do."""
-    full, _ = await set_stage(world, replicas, budget("web", maxUnavailable=0))
+    full, _ = await deploy_web(world, replicas, budget("web", maxUnavailable=0))
     async with world.auditor() as auditor:
         process = await world.start(migration={"settle": "5s"})
         await world.cordon(full)
@@ -34,23 +35,42 @@ async def test_a_drain_that_obeys_the_budget_takes_nothing_down(
 
 
 async def test_leaves_alone_whose_sibling_would_go_first(world: Scene) -> None:
-    await set_stage(world, 3)
+    await deploy_web(world, 3)
     sibling, *_ = await world.pods("web")
-    await world.annotate_pod(sibling["metadata"]["name"], {COST: "-2147483648"})
+    await world.annotate_pod(sibling["metadata"]["name"], LOWEST_COST)
+    await _keep(world, sibling)
     async with world.auditor() as auditor:
         run = await world.run()
         audit = await world.audit(auditor)
-    if "lowest deletion cost" in run.summary:
-        assert {write.resource for write in audit.writes()} == {"podmigrations"}
-    else:
-        # That pod itself was the one to be moved: it goes first anyway.
-        assert run.code == 0, run
+    assert run.code == 1, run
+    assert "lowest deletion cost" in run.summary
+    assert {write.resource for write in audit.writes()} == {"podmigrations"}
     assert audit.replicas_missing() == []
+
+
+async def test_moves_the_one_that_would_go_first_anyway(world: Scene) -> None:
+    await deploy_web(world, 3)
+    first, *siblings = await world.pods("web")
+    await world.annotate_pod(first["metadata"]["name"], LOWEST_COST)
+    await _keep(world, *siblings)
+    async with world.auditor() as auditor:
+        run = await world.run()
+        audit = await world.audit(auditor)
+    assert run.code == 0, run
+    assert audit.pods_removed() == [first["metadata"]["name"]]
+    assert audit.replicas_missing() == []
+
+
+async def _keep(world: Scene, *pods: Object) -> None:
+    """None of them is to be chosen for a move."""
+    change = {"metadata": {"labels": {"scheduler.alpha.kubernetes.io/rescheduling": "disabled"}}}
+    for pod in pods:
+        await world.api.patch("Pod", world.name, pod["metadata"]["name"], change)
 
 
 @pytest.mark.parametrize("how", ["cordoned", "not-ready", "deleted"])
 async def test_gives_up_when_the_target_is_lost(world: Scene, how: str) -> None:
-    _, target = await set_stage(world, 2)
+    _, target = await deploy_web(world, 2)
     await world.afflict_copies(ready_after="3s")
     async with world.auditor() as auditor:
         process = await world.start()

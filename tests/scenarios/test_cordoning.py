@@ -141,7 +141,7 @@ async def test_a_node_that_may_not_be_cordoned_is_emptied_all_the_same(world: Wo
         proxy.on(PATCH, fail(403, reason="Forbidden", message="no right to patch nodes"))
         run = await world.run(**SETTINGS)
     assert run.code == 0, run
-    [told] = run.said("cannot change the cordon")
+    [told] = run.said("node could not be cordoned or uncordoned")
     assert (told["node"], told["problem"]) == (node, "no right to patch nodes")
     assert "1 node to empty" in run.summary
 

@@ -23,13 +23,13 @@ from testbed.faultproxy import (
     throttled,
     unavailable,
 )
+from tests.scenarios.deploying import deploy_web
 from tests.scenarios.judging import (
     assert_as_if_nothing_happened,
     assert_exactly_one_moved,
     assert_no_trace,
     assert_nobody_noticed,
 )
-from tests.scenarios.stage import set_stage
 from tests.scenarios.world import World
 
 ORIGINAL = "scheduler.alpha.kubernetes.io/original-pod-name"
@@ -57,7 +57,7 @@ async def test_every_write_fails_once_and_is_made_good(
     world: World, fault: Callable[[], Fault]
 ) -> None:
     """Each write of the move meets the fault the first time, and the move completes."""
-    _, empty = await set_stage(world, 2, budget("web", maxUnavailable=0))
+    _, empty = await deploy_web(world, 2, budget("web", maxUnavailable=0))
     async with world.auditor() as auditor, world.faults() as proxy:
         _spoil_the_first_of_each_two(proxy, fault())
         run = await world.run()
@@ -70,7 +70,7 @@ async def test_every_write_fails_once_and_is_made_good(
 async def test_killed_while_taking_back_the_next_run_takes_back(
     world: World, when: Literal["before", "after"]
 ) -> None:
-    await set_stage(world, 2)
+    await deploy_web(world, 2)
     await world.afflict_copies(never_ready="true")
     brief = {"readyTimeout": "2s"}
     async with world.auditor() as auditor:
@@ -94,7 +94,7 @@ async def test_killed_while_a_serving_copy_goes_the_next_run_takes_it_back(
     world: World, when: Literal["before", "after"]
 ) -> None:
     """A sibling turns unready for good: the copy is Ready by then, and goes by eviction."""
-    await set_stage(world, 3)
+    await deploy_web(world, 3)
     await world.afflict_copies(ready_after="1s")
     brief = {"readyTimeout": "3s"}
     async with world.auditor() as auditor:
@@ -120,7 +120,7 @@ async def test_killed_while_the_copy_stands_in_the_next_run_ends_it(
     world: World, when: Literal["before", "after"]
 ) -> None:
     """A user deletes the original while the copy settles: the copy is adopted in its place."""
-    _, empty = await set_stage(world, 2, budget("web", maxUnavailable=0))
+    _, empty = await deploy_web(world, 2, budget("web", maxUnavailable=0))
     async with world.auditor() as auditor:
         async with world.faults() as proxy:
             process = await world.start(migration={"settle": "30s"})
@@ -145,7 +145,7 @@ async def test_killed_while_the_mark_comes_off_the_next_run_ends_it(
     world: World, when: Literal["before", "after"]
 ) -> None:
     """The adoption is refused, so all is taken back, and the next run goes on with that."""
-    await set_stage(world, 2, budget("web", maxUnavailable=0))
+    await deploy_web(world, 2, budget("web", maxUnavailable=0))
     async with world.auditor() as auditor:
         async with world.faults() as proxy:
             process = await world.start()
@@ -162,7 +162,7 @@ async def test_killed_while_the_mark_comes_off_the_next_run_ends_it(
 
 async def test_a_mark_without_its_copy_is_taken_off(world: World) -> None:
     """Killed between mark and adoption, and then a user deletes the copy by hand."""
-    await set_stage(world, 2)
+    await deploy_web(world, 2)
     async with world.auditor() as auditor:
         async with world.faults() as proxy:
             process = await world.start()
@@ -173,6 +173,8 @@ async def test_a_mark_without_its_copy_is_taken_off(world: World) -> None:
                 for write in proxy.writes
                 if write.verb == "create" and write.resource == "pods" and not write.subresource
             ]
+        # It was out of its Services by then; what its kubelet says of it, that says again.
+        await world.wait("the original is Ready", lambda: _are_all_ready(world))
         await world.delete_pod(copy)
         await world.wait("the copy is gone", lambda: _is_gone(world, copy))
         run = await world.run(enabledStrategies=[])
@@ -184,7 +186,7 @@ async def test_a_mark_without_its_copy_is_taken_off(world: World) -> None:
 
 async def test_killed_between_mark_and_adoption_and_then_the_user_rolls_out(world: World) -> None:
     """What is left is a copy and a mark; the user wins, and both are gone after the next run."""
-    await set_stage(world, 2)
+    await deploy_web(world, 2)
     async with world.faults() as proxy:
         process = await world.start()
         proxy.on(PATCH, kill(process, when="before"), after=BEFORE_ADOPTION, times=1)
@@ -200,7 +202,7 @@ async def test_killed_between_mark_and_adoption_and_then_the_user_rolls_out(worl
 @pytest.mark.parametrize("answers", [0, 1, 2])
 async def test_killed_between_the_dry_runs_and_the_copy(world: World, answers: int) -> None:
     """Nobody has noticed anything by then; the next run asks anew."""
-    _, empty = await set_stage(world, 2)
+    _, empty = await deploy_web(world, 2)
     async with world.auditor() as auditor, world.faults() as proxy:
         process = await world.start()
         asked = Match(verb="create", resource="pods", predicate=lambda each: each.dry_run)
@@ -214,7 +216,7 @@ async def test_killed_between_the_dry_runs_and_the_copy(world: World, answers: i
 
 
 async def test_the_api_server_goes_away_and_comes_back(world: World) -> None:
-    _, empty = await set_stage(world, 2)
+    _, empty = await deploy_web(world, 2)
     await world.afflict_copies(ready_after="2s")
     async with world.auditor() as auditor, world.faults() as proxy:
         process = await world.start()
@@ -234,6 +236,10 @@ async def test_the_api_server_goes_away_and_comes_back(world: World) -> None:
 async def _is_ready(world: World, pod: str) -> bool:
     found = await world.find_pod(pod)
     return found is not None and is_ready(found)
+
+
+async def _are_all_ready(world: World) -> bool:
+    return all(is_ready(pod) for pod in await world.pods("web"))
 
 
 async def _is_gone(world: World, pod: str) -> bool:

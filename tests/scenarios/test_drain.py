@@ -7,9 +7,9 @@ from testbed.api import Object
 from testbed.builders import behaviour, budget, deployment, pod, pod_spec, workload
 from testbed.faultproxy import Match, fail, kill
 from tests.scenarios.asking import ask
+from tests.scenarios.deploying import deploy_web
 from tests.scenarios.judging import assert_nobody_noticed
 from tests.scenarios.looping import Ended, as_admin, controller, election, ended
-from tests.scenarios.stage import set_stage
 from tests.scenarios.world import World
 
 ANNOTATION = "rescheduler.io/cordoned"
@@ -81,7 +81,7 @@ async def test_a_second_time_there_is_nothing_to_do(world: World) -> None:
 
 
 async def test_says_who_stays_and_why(world: World) -> None:
-    full, empty = await set_stage(world, 1)
+    full, empty = await deploy_web(world, 1)
     run = await drain(world, full)
     assert run.code == 1
     assert await world.nodes_of("web") == [empty]
@@ -93,7 +93,7 @@ async def test_says_who_stays_and_why(world: World) -> None:
 
 
 async def test_a_dry_run_tells_the_same_and_changes_nothing(world: World) -> None:
-    full, empty = await set_stage(world, 1)
+    full, empty = await deploy_web(world, 1)
     async with world.auditor() as auditor:
         run = await drain(world, full, "--dry-run")
         audit = await world.audit(auditor)
@@ -111,9 +111,9 @@ async def test_where_somebody_leads_it_only_asks_and_follows(world: World) -> No
     async with controller(world, enabledStrategies=[], **settings(world)) as leader:
         await leader.says("cycle")
         run = await drain(world, full)
-        holder = leader.said("leads")[0]["identity"]
+        holder = leader.said("became leader")[0]["identity"]
     assert run.code == 0, run
-    assert run.lines[0] == f"{holder} leads, and carries the moves out"
+    assert run.lines[0] == f"{holder} is the leader, and carries the moves out"
     assert run.lines[-1] == f"node/{full} drained: 3 pods moved"
     assert await world.nodes_of("web") == [empty] * 3
     assert {each["status"]["holder"] for each in await world.records()} == {holder}
@@ -382,10 +382,10 @@ async def test_when_whoever_leads_is_gone_it_makes_the_moves_itself(world: World
         await world.wait_for_copy("web")
         leader.kill()
         run = await ended(process)
-        holder = leader.said("leads")[0]["identity"]
+        holder = leader.said("became leader")[0]["identity"]
     assert run.code == 0, run
-    assert run.lines[0] == f"{holder} leads, and carries the moves out"
-    assert f"{holder} leads no longer: the moves are made here" in run.lines
+    assert run.lines[0] == f"{holder} is the leader, and carries the moves out"
+    assert f"{holder} is no longer the leader: the moves are made here" in run.lines
     assert run.lines[-1] == f"node/{full} drained: 3 pods moved"
     assert await world.nodes_of("web") == [empty] * 3
 
@@ -401,7 +401,7 @@ async def test_one_of_two_drains_carries_out_what_both_ask_for(world: World) -> 
     await world.wait("it waits", lambda: has_told(world, first, "1 of 1 healthy"))
     following = await drain(world, second)
     assert following.code == 0, following
-    assert " leads, and carries the moves out" in following.lines[0]
+    assert " is the leader, and carries the moves out" in following.lines[0]
     assert await pods_on(world, second) == []
     assert not leading.has_ended
     allowed = {"spec": {"maxUnavailable": 1}}

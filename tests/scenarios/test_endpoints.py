@@ -2,17 +2,15 @@
 whenever a pod is Ready, and however long it takes to end.
 """
 
-import asyncio
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager, suppress
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 
-from testbed.api import ApiError, Object, path_of
+from testbed.api import Object
 from testbed.audit import is_ready
 from testbed.builders import behaviour, budget, deployment, pod_spec, service, workload
-from testbed.scenarios import POLL_SECONDS
+from tests.scenarios.gates import GATE, GATES, load_balancer
 from tests.scenarios.judging import assert_exactly_one_moved, assert_nobody_noticed
 from tests.scenarios.looping import controller
 from tests.scenarios.world import World
@@ -20,7 +18,6 @@ from tests.scenarios.world import World
 HASH = "pod-template-hash"
 ROLLOUTS_HASH = "rollouts-pod-template-hash"
 MAINTENANCE = {"scheduler.alpha.kubernetes.io/maintenance": "true"}
-GATE = "example.com/in-service"
 AT_ONCE = {"terminationGracePeriodSeconds": 0}
 """Such a pod is gone as soon as it is deleted, without anybody being asked."""
 
@@ -145,7 +142,7 @@ async def test_a_budget_that_selects_by_it_still_forbids(world: World) -> None:
         run = await world.run()
         audit = await world.audit(auditor)
     assert run.code == 0, run
-    stays = [line["because"] for line in run.said("stays") if "/web-" in line["pod"]]
+    stays = [line["because"] for line in run.said("pod stays") if "/web-" in line["pod"]]
     assert stays
     assert all(f"PodDisruptionBudget web selects by {HASH}" in each for each in stays)
     assert audit.writes() == []
@@ -154,43 +151,8 @@ async def test_a_budget_that_selects_by_it_still_forbids(world: World) -> None:
 # ---------------------------------------------------------------------- readiness gates
 
 
-@asynccontextmanager
-async def load_balancer(world: World, of: str) -> AsyncIterator[None]:
-    """Opens the gate of every pod that is an endpoint of the Service, Ready or not: as the
-    controller of a load balancer does once it has registered it, and of no other.
-    """
-
-    async def register() -> None:
-        while True:
-            for each in await world.api.list("EndpointSlice", world.name):
-                if each["metadata"]["labels"]["kubernetes.io/service-name"] == of:
-                    for endpoint in each.get("endpoints") or ():
-                        await open_gate(endpoint["targetRef"]["name"])
-            await asyncio.sleep(POLL_SECONDS)
-
-    async def open_gate(pod: str) -> None:
-        found = await world.find_pod(pod)
-        conditions = (found or {}).get("status", {}).get("conditions") or ()
-        if found is None or any(each["type"] == GATE for each in conditions):
-            return
-        path = path_of("Pod", world.name, pod) + "/status"
-        body = {"status": {"conditions": [{"type": GATE, "status": "True"}]}}
-        strategic = "application/strategic-merge-patch+json"
-        with suppress(ApiError):  # it may be gone by now
-            await world.api.request("PATCH", path, body=body, content_type=strategic)
-
-    registering = asyncio.create_task(register())
-    try:
-        yield
-    finally:
-        registering.cancel()
-        with suppress(asyncio.CancelledError):
-            await registering
-
-
 def gated(replicas: int) -> Object:
-    spec = pod_spec() | {"readinessGates": [{"conditionType": GATE}]}
-    return deployment("web", replicas=replicas, spec=spec)
+    return deployment("web", replicas=replicas, spec=pod_spec() | GATES)
 
 
 async def test_a_gate_that_a_load_balancer_opens_is_waited_for(world: World) -> None:
@@ -221,7 +183,7 @@ async def test_a_gate_that_nobody_would_open_for_a_copy_keeps_the_pod(world: Wor
             run = await world.run()
             audit = await world.audit(auditor)
     assert run.code == 0, run
-    stays = [line["because"] for line in run.said("stays") if "/web-" in line["pod"]]
+    stays = [line["because"] for line in run.said("pod stays") if "/web-" in line["pod"]]
     assert stays
     told = f"Service by-hash selects by {HASH}, whose endpoint its readiness gates may wait for"
     assert all(told in each for each in stays)

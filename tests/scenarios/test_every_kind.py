@@ -7,7 +7,7 @@ import pytest
 from testbed.audit import Audit, is_ready
 from testbed.builders import budget, deployment, service
 from testbed.scenarios import OWNER
-from tests.scenarios.every_kind import SYSTEM, UNREADY, apps_on, set_stage
+from tests.scenarios.every_kind import SYSTEM, UNREADY, apps_on, deploy_every_kind
 from tests.scenarios.judging import HISTORY
 from tests.scenarios.looping import as_admin, controller, election
 from tests.scenarios.own_cluster import OwnCluster
@@ -48,7 +48,7 @@ async def assert_all_are_elsewhere(world: World, node: str) -> None:
 
 async def test_by_command_all_leave_but_those_that_say_so_themselves(own: OwnCluster) -> None:
     world = own.world
-    full = await set_stage(world)
+    full = await deploy_every_kind(world)
     path = str(world.configuration(**settings(world)))
     async with world.auditor() as auditor:
         run = await as_admin(world, "drain", full, "--config", path)
@@ -67,7 +67,7 @@ async def test_by_command_all_leave_but_those_that_say_so_themselves(own: OwnClu
 
 async def test_by_label_what_is_excluded_stays_too(own: OwnCluster) -> None:
     world = own.world
-    full = await set_stage(world)
+    full = await deploy_every_kind(world)
     await world.api.patch("Node", None, full, {"metadata": {"labels": {MAINTENANCE: "true"}}})
     stay = {"everywhere", "opted-out", "task", "dns", "critical"}
 
@@ -77,7 +77,7 @@ async def test_by_label_what_is_excluded_stays_too(own: OwnCluster) -> None:
     async with world.auditor() as auditor, controller(world, **settings(world)) as running:
         await world.wait("all have left that may", is_done)
         audit = await world.audit(auditor)
-        lines = running.said("stays in maintenance")
+        lines = running.said("pod stays on node in maintenance")
         told = {line["pod"].split("/")[1]: line["because"] for line in lines}
     assert_nobody_was_missed(audit, but=INTERRUPTED)
     await assert_all_are_elsewhere(world, full)
@@ -96,7 +96,7 @@ async def test_by_label_what_is_excluded_stays_too(own: OwnCluster) -> None:
 
 async def test_by_label_it_moves_too_where_that_is_set(own: OwnCluster) -> None:
     world = own.world
-    full = await set_stage(world)
+    full = await deploy_every_kind(world)
     await world.api.patch("Node", None, full, {"metadata": {"labels": {MAINTENANCE: "true"}}})
     more = {
         "excludedNamespaces": [],
@@ -114,12 +114,12 @@ async def test_by_label_it_moves_too_where_that_is_set(own: OwnCluster) -> None:
 async def test_a_leader_carries_out_what_a_command_asks_for(own: OwnCluster) -> None:
     """Though its own configuration would keep it: the records say that they are forced."""
     world = own.world
-    full = await set_stage(world)
+    full = await deploy_every_kind(world)
     path = str(world.configuration(**settings(world)))
     async with controller(world, **settings(world, enabledStrategies=[])) as leader:
         await leader.says("cycle")
         run = await as_admin(world, "drain", full, "--config", path)
-    assert run.lines[0].endswith("leads, and carries the moves out")
+    assert run.lines[0].endswith("is the leader, and carries the moves out")
     assert await apps_on(world, full) == {"everywhere", "opted-out"}, run
 
 
@@ -169,7 +169,7 @@ async def test_flags_leave_some_where_they_are(
     own: OwnCluster, flags: tuple[str, ...], stay: set[str]
 ) -> None:
     world = own.world
-    full = await set_stage(world)
+    full = await deploy_every_kind(world)
     path = str(world.configuration(**settings(world)))
     run = await as_admin(world, "drain", full, "--config", path, *flags)
     assert await apps_on(world, full) == {"everywhere", "opted-out", *stay}, run

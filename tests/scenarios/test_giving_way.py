@@ -12,7 +12,7 @@ from testbed.audit import is_ready
 from testbed.builders import budget
 from testbed.scenarios import Scene
 from tests.scenarios.asking import ask
-from tests.scenarios.stage import set_stage
+from tests.scenarios.deploying import deploy_web
 from tests.scenarios.world import World
 
 HISTORY = "scheduler.alpha.kubernetes.io/"
@@ -55,7 +55,7 @@ async def pause(world: Scene, _: Object) -> int:
 async def test_gives_way_while_the_copy_starts(
     world: Scene, act: Callable[[Scene, Object], Awaitable[int]]
 ) -> None:
-    await set_stage(world, 3)
+    await deploy_web(world, 3)
     await world.afflict_copies(ready_after="60s")
     process = await world.start()
     copy = await world.wait_for_copy("web")
@@ -71,7 +71,7 @@ async def test_ends_with_the_right_number_when_scaled_meanwhile(
     world: Scene, replicas: int
 ) -> None:
     """Whether the move completes or gives way depends on who is faster; the number does not."""
-    await set_stage(world, 3)
+    await deploy_web(world, 3)
     await world.afflict_copies(ready_after="2s")
     process = await world.start()
     await world.wait_for_copy("web")
@@ -99,7 +99,7 @@ def _annotations(pod: Object) -> Object:
 
 async def test_whoever_goes_on_with_it_tells_what_it_was_given_up_for(world: World) -> None:
     """Also when a budget has kept the copy for a while, which the log tells meanwhile."""
-    _, empty = await set_stage(world, 3, budget("web", minAvailable=3))
+    _, empty = await deploy_web(world, 3, budget("web", minAvailable=3))
     pod, sibling, _ = await world.pods("web")
     settings = replace(
         Configuration(),
@@ -130,7 +130,7 @@ async def test_a_copy_that_takes_the_last_of_a_quota_goes_when_its_user_scales_u
     world: World, lost: str
 ) -> None:
     """Though the budget would keep it: it asks for the pod that the copy leaves no room for."""
-    _, empty = await set_stage(world, 3, budget("web", maxUnavailable=0))
+    _, empty = await deploy_web(world, 3, budget("web", maxUnavailable=0))
     [sibling] = [each["metadata"]["name"] for each in (await world.pods("web"))[-1:]]
     brief = {"settle": "5s", "readyTimeout": "10s", "budgetTimeout": "5s"}
     process = await world.start(migration=brief)

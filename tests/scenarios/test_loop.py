@@ -10,9 +10,9 @@ import pytest
 from testbed.api import Object
 from testbed.builders import budget, deployment
 from testbed.faultproxy import Match, fail
+from tests.scenarios.deploying import deploy_web
 from tests.scenarios.judging import assert_nobody_noticed
 from tests.scenarios.looping import as_admin, controller, election
-from tests.scenarios.stage import set_stage
 from tests.scenarios.world import World
 
 MAINTENANCE = "scheduler.alpha.kubernetes.io/maintenance"
@@ -37,7 +37,7 @@ def _is_at_rest(cycle: Mapping[str, Any]) -> bool:
 
 
 async def test_goes_on_from_pass_to_pass_and_says_one_sentence_each(world: World) -> None:
-    full, empty = await set_stage(world, 3)
+    full, empty = await deploy_web(world, 3)
     async with world.auditor() as auditor:
         async with controller(world, reschedulingInterval="2s") as running:
             first = await running.says("cycle")
@@ -56,7 +56,7 @@ async def test_goes_on_from_pass_to_pass_and_says_one_sentence_each(world: World
 
 
 async def test_a_node_labelled_for_maintenance_is_emptied_at_once(world: World) -> None:
-    full, empty = await set_stage(world, 3)
+    full, empty = await deploy_web(world, 3)
     settings = {"enabledStrategies": ["NodeMaintenance"], "reschedulingInterval": "1h"}
     async with world.auditor() as auditor:
         async with controller(world, **settings) as running:
@@ -81,7 +81,7 @@ async def test_a_node_that_becomes_hot_calls_for_an_early_pass(world: World) -> 
 
 
 async def test_resumes_what_a_dead_one_left(world: World) -> None:
-    _, empty = await set_stage(world, 2)
+    _, empty = await deploy_web(world, 2)
     await world.afflict_copies(ready_after="3s")
     async with world.auditor() as auditor:
         process = await world.start()
@@ -89,7 +89,7 @@ async def test_resumes_what_a_dead_one_left(world: World) -> None:
         process.kill()
         await process.finish()
         async with controller(world, enabledStrategies=[], reschedulingInterval="1s") as running:
-            told = await running.says("goes on with what is unfinished")
+            told = await running.says("resuming unfinished migrations")
             await running.says("cycle", where=lambda line: line["moved"] == 1)
         audit = await world.audit(auditor)
     assert told["moves"] == 1
@@ -103,14 +103,14 @@ async def test_resumes_what_a_dead_one_left(world: World) -> None:
 async def test_told_to_stop_it_says_what_it_leaves_and_releases_the_lease(
     world: World, how: signal.Signals, code: int
 ) -> None:
-    await set_stage(world, 2)
+    await deploy_web(world, 2)
     await world.afflict_copies(never_ready="true")
     async with controller(world, **election(world)) as running:
         await world.wait_for_copy("web")
         run = await running.stop(how)
     assert run.code == code, run
     assert run.said("stopped")[-1]["unfinished"] == 1
-    assert run.said("stopped")[-1]["because"] == "left to whoever comes next"
+    assert run.said("stopped")[-1]["because"] == "left to the next leader"
     assert run.errors == ""
     assert not (await lease(world)).get("holderIdentity")
     [record] = await world.records()
@@ -118,22 +118,22 @@ async def test_told_to_stop_it_says_what_it_leaves_and_releases_the_lease(
 
 
 async def test_what_the_server_refuses_is_tried_again_in_the_next_pass(world: World) -> None:
-    await set_stage(world, 2)
+    await deploy_web(world, 2)
     await label(world, (await world.add_nodes(1))[0], "true")
     settings = {"enabledStrategies": ["NodeMaintenance"], "reschedulingInterval": "1s"}
     async with world.faults() as proxy:
         broken = proxy.on(Match(verb="get", resource="nodes"), fail(400, message="odd"))
         async with controller(world, **settings) as running:
-            await running.says("cannot change the cordon", times=3)
+            await running.says("node could not be cordoned or uncordoned", times=3)
             assert broken.fired >= 3
             proxy.clear()
-            await running.says("cordons")
+            await running.says("node cordoned")
             assert (await running.stop()).code == 0
 
 
 async def test_what_nobody_remembers_is_put_in_order(world: World) -> None:
     """A mark, and a temporary budget: of migrations that have no record any more."""
-    await set_stage(world, 1)
+    await deploy_web(world, 1)
     [pod] = await world.pods("web")
     name = pod["metadata"]["name"]
     status = "scheduler.alpha.kubernetes.io/migration-status"
@@ -144,8 +144,10 @@ async def test_what_nobody_remembers_is_put_in_order(world: World) -> None:
     await world.create(guard)
     run = await world.run(enabledStrategies=[])
     assert run.code == 0, run
-    assert [each["pod"] for each in run.said("takes a stray mark off")] == [f"{world.name}/{name}"]
-    assert len(run.said("deletes a stray budget of ours")) == 1
+    assert [each["pod"] for each in run.said("stray mark is removed from a pod")] == [
+        f"{world.name}/{name}"
+    ]
+    assert len(run.said("stray temporary PodDisruptionBudget is deleted")) == 1
     found = await world.api.get("Pod", world.name, name)
     assert status not in found["metadata"]["labels"]
     assert await world.api.list("PodDisruptionBudget", world.name) == []
@@ -157,21 +159,21 @@ async def test_of_two_one_acts_and_the_other_follows(world: World) -> None:
     async with controller(world, **settings) as first:
         await first.says("cycle")
         async with controller(world, **settings) as second:
-            stands_by = await second.says("stands by")
+            stands_by = await second.says("standing by: another replica leads")
             assert second.said("cycle") == []
             assert (await first.stop()).code == 0
             await second.says("cycle")
             # A third one is refused by name, instead of waiting.
             path = str(world.configuration(**settings))
             third = await as_admin(world, "run", "--once", "--config", path)
-    assert stands_by["leader"] == first.said("leads")[0]["identity"]
+    assert stands_by["leader"] == first.said("became leader")[0]["identity"]
     assert third.code == 1
-    holder = second.said("leads")[0]["identity"]
+    holder = second.said("became leader")[0]["identity"]
     assert f"error: {holder} leads (lease {world.name}/rescheduler)" in third.err
 
 
 async def test_whoever_loses_the_lease_ends_with_one_sentence(world: World) -> None:
-    await set_stage(world, 2)
+    await deploy_web(world, 2)
     await world.afflict_copies(never_ready="true")
     settings = {"reschedulingInterval": "1s", **election(world)}
     async with controller(world, **settings) as running:
@@ -181,11 +183,11 @@ async def test_whoever_loses_the_lease_ends_with_one_sentence(world: World) -> N
         run = await running.finish()
     assert run.code == 1
     [line] = run.errors.splitlines()
-    assert line.startswith("error: leads no longer: a thief holds the lease")
+    assert line.startswith("error: lost leadership: a thief holds the lease")
 
 
 async def test_a_dry_run_plans_and_changes_nothing(world: World) -> None:
-    full, empty = await set_stage(world, 2)
+    full, empty = await deploy_web(world, 2)
     await label(world, full, "true")
     settings = {
         "enabledStrategies": ["NodeMaintenance"],

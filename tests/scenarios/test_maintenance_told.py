@@ -4,9 +4,9 @@ from collections.abc import Awaitable, Callable
 
 from testbed.api import Object
 from testbed.faultproxy import Match, conflict, kill
+from tests.scenarios.deploying import deploy_web
 from tests.scenarios.judging import assert_nobody_noticed
 from tests.scenarios.looping import as_admin, cleanup, controller, election
-from tests.scenarios.stage import set_stage
 from tests.scenarios.world import World
 
 MAINTENANCE = "scheduler.alpha.kubernetes.io/maintenance"
@@ -56,12 +56,12 @@ async def remove(world: World, app: str) -> None:
 async def test_who_stays_is_told_in_the_log_and_on_the_node_until_the_label_goes(
     world: World,
 ) -> None:
-    full, empty = await set_stage(world, 2)
+    full, empty = await deploy_web(world, 2)
     async with world.auditor() as auditor:
         async with controller(world, **LABELLED) as running:
             await running.says("cycle")
             await label(world, full, "true")
-            stays = await running.says("stays in maintenance", times=2)
+            stays = await running.says("pod stays on node in maintenance", times=2)
             await world.wait("it says who stays", says(world, full, names_the_ballast))
             assert await world.nodes_of("web") == [empty] * 2
             await label(world, full, None)
@@ -70,13 +70,17 @@ async def test_who_stays_is_told_in_the_log_and_on_the_node_until_the_label_goes
     assert (stays["level"], stays["node"]) == ("warning", full)
     assert stays["pod"].startswith(f"{world.name}/ballast-")
     assert KEEPS in stays["because"]
-    news = [line for line in running.said("stays in maintenance") if line["level"] == "warning"]
+    news = [
+        line
+        for line in running.said("pod stays on node in maintenance")
+        if line["level"] == "warning"
+    ]
     assert len(news) == 2
     assert_nobody_noticed(audit)
 
 
 async def test_it_says_that_it_is_empty_and_writes_only_when_that_changes(world: World) -> None:
-    full, empty = await set_stage(world, 1)
+    full, empty = await deploy_web(world, 1)
     await remove(world, "ballast")
     async with world.faults() as proxy:
         settings = {**LABELLED, "reschedulingInterval": "1s"}
@@ -91,7 +95,7 @@ async def test_it_says_that_it_is_empty_and_writes_only_when_that_changes(world:
 
 
 async def test_cordons_begin_and_end_a_maintenance_where_they_count(world: World) -> None:
-    full, empty = await set_stage(world, 2)
+    full, empty = await deploy_web(world, 2)
     async with world.auditor() as auditor:
         async with controller(world, **CORDONED) as running:
             await running.says("cycle")
@@ -112,7 +116,7 @@ async def test_cordons_begin_and_end_a_maintenance_where_they_count(world: World
 
 
 async def test_killed_or_in_conflict_the_next_one_tells_the_same(world: World) -> None:
-    full, _ = await set_stage(world, 1)
+    full, _ = await deploy_web(world, 1)
     await label(world, full, "true")
     async with world.faults() as proxy:
         process = await world.start(**LABELLED)
@@ -128,7 +132,7 @@ async def test_killed_or_in_conflict_the_next_one_tells_the_same(world: World) -
 
 
 async def test_drain_tells_the_same_and_cleaning_removes_it(world: World) -> None:
-    full, empty = await set_stage(world, 2)
+    full, empty = await deploy_web(world, 2)
     path = str(world.configuration(**election(world)))
     drained = await as_admin(world, "drain", full, "--config", path)
     assert drained.out.count("/ballast-") + drained.err.count("/ballast-") >= 2

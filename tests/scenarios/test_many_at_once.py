@@ -36,7 +36,7 @@ from tests.scenarios.world import World
 
 MIGRATIONS = int(os.environ.get("MANY_MIGRATIONS", "60"))
 AT_ONCE = 10
-PATIENCE_SECONDS = 60 + 5.0 * MIGRATIONS
+PATIENCE_SECONDS = 120 + 15.0 * MIGRATIONS
 """For a run that hangs; no measurement."""
 
 MAINTENANCE = "scheduler.alpha.kubernetes.io/maintenance"
@@ -62,7 +62,11 @@ SETTINGS = {
     "reschedulingInterval": "2s",
     "maxReschedulePods": 0,
     "inFlight": {"perNode": 0, "perNamespace": 0, "perWorkload": AT_ONCE},
-    "migration": {"workers": AT_ONCE, "retry": {"attempts": 10, "backOff": "1s"}},
+    "migration": {
+        "workers": AT_ONCE,
+        "retry": {"attempts": 10, "backOff": "1s"},
+        "linger": "2s",  # of 60 moves, ten at once, twelve each would be minutes
+    },
 }
 
 
@@ -72,7 +76,7 @@ async def test_many_moves_under_random_faults_and_nobody_notices(world: World) -
     tell(f"seed {seed} (MANY_SEED), {MIGRATIONS} migrations (MANY_MIGRATIONS)")
     chance = random.Random(seed)  # noqa: S311 - to be repeated, not secret
     wanted = replicas_by_workload(chance)
-    source = await set_many_stages(world, wanted, chance)
+    source = await deploy_many(world, wanted, chance)
     async with world.auditor() as auditor, world.faults() as proxy:
         stumble(proxy, chance)
         async with controller(world) as ended:
@@ -103,7 +107,7 @@ async def test_many_moves_under_random_faults_and_nobody_notices(world: World) -
 
 async def test_the_judge_of_one_workload_sees_what_becomes_of_it(world: World) -> None:
     wanted = {"app-0": 2, "app-1": 1}
-    await set_many_stages(world, wanted, random.Random(1))  # noqa: S311 - to be repeated
+    await deploy_many(world, wanted, random.Random(1))  # noqa: S311 - to be repeated
     [only] = await world.pods("app-1")
     async with world.auditor() as auditor:
         await world.delete_pod(only["metadata"]["name"])
@@ -130,7 +134,7 @@ def replicas_by_workload(chance: random.Random) -> dict[str, int]:
     return found
 
 
-async def set_many_stages(world: World, wanted: Mapping[str, int], chance: random.Random) -> str:
+async def deploy_many(world: World, wanted: Mapping[str, int], chance: random.Random) -> str:
     """All on one node, behind Services, under budgets by which no pod may be evicted."""
     source, *_ = await world.add_nodes(5, cpu="64", memory="256Gi", pods="1000")
     await world.create(*map(service, wanted))

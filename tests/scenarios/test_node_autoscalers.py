@@ -5,15 +5,16 @@ from collections.abc import Awaitable, Callable
 
 import pytest
 
+from tests.scenarios.deploying import deploy_web
 from tests.scenarios.judging import assert_as_if_nothing_happened, assert_nobody_noticed
-from tests.scenarios.looping import controller, default_controller
-from tests.scenarios.stage import set_stage
+from tests.scenarios.looping import as_admin, controller, default_controller
 from tests.scenarios.world import World
 
 Taint = dict[str, str]
 CANDIDATE: Taint = {"key": "DeletionCandidateOfClusterAutoscaler", "effect": "PreferNoSchedule"}
 REMOVED: Taint = {"key": "ToBeDeletedByClusterAutoscaler", "effect": "NoSchedule"}
 DISRUPTED: Taint = {"key": "karpenter.sh/disrupted", "effect": "NoSchedule"}
+DO_NOT_DISRUPT = "karpenter.sh/do-not-disrupt"
 MAINTENANCE = {"enabledStrategies": ["NodeMaintenance"], "reschedulingInterval": "1s"}
 
 
@@ -35,7 +36,7 @@ def web_is(world: World, by_node: dict[str, int]) -> Callable[[], Awaitable[bool
 
 
 async def test_the_emptiest_node_is_not_filled_while_it_may_be_removed(world: World) -> None:
-    full, candidate = await set_stage(world, 4)
+    full, candidate = await deploy_web(world, 4)
     [other] = await world.add_nodes(1)
     await taint(world, candidate, CANDIDATE)
     settings = {"enabledStrategies": ["LoadBalancing"], "reschedulingInterval": "1s"}
@@ -54,7 +55,7 @@ async def test_the_emptiest_node_is_not_filled_while_it_may_be_removed(world: Wo
 async def test_what_is_being_removed_is_emptied_by_who_removes_it_unless_we_are_to_help(
     world: World, by: Taint
 ) -> None:
-    full, empty = await set_stage(world, 2)
+    full, empty = await deploy_web(world, 2)
     await taint(world, full, by)
     await world.cordon(full)
     async with world.auditor() as auditor:
@@ -74,7 +75,7 @@ async def test_what_is_being_removed_is_emptied_by_who_removes_it_unless_we_are_
 async def test_a_target_that_is_removed_meanwhile_is_a_target_no_longer(
     world: World, by: Taint
 ) -> None:
-    full, empty = await set_stage(world, 4)
+    full, empty = await deploy_web(world, 4)
     await world.afflict_copies(ready_after="5s")
     settings = {"enabledStrategies": ["LoadBalancing"], "maxReschedulePods": 1}
     async with world.auditor() as auditor:
@@ -88,3 +89,33 @@ async def test_a_target_that_is_removed_meanwhile_is_a_target_no_longer(
     assert f"is about to remove {empty}" in record["status"]["message"]
     assert await world.nodes_of("web") == [full] * 4
     await assert_as_if_nothing_happened(world, audit, app="web")
+
+
+async def test_what_karpenter_packs_is_not_evened_out_unless_we_are_to_and_then_it_is_asked_to_wait(
+    world: World,
+) -> None:
+    full, empty = await deploy_web(world, 4)
+    for node in (full, empty):
+        labels = {"karpenter.sh/nodepool": "general"}
+        await world.api.patch("Node", None, node, {"metadata": {"labels": labels}})
+    evened = {"nodeAutoscaler": {"packedNodes": "", "scaleDownUtilization": 0}}
+    async with world.auditor() as auditor:
+        async with default_controller(world, reschedulingInterval="1s") as running:
+            last = await running.says("cycle", times=3)
+        assert "packed by their autoscaler, and not evened out" in last["summary"]
+        assert await world.records() == []
+        async with default_controller(world, reschedulingInterval="1s", **evened):
+            await world.wait("the other is filled", web_is(world, {full: 1, empty: 3}))
+        moved = [pod for pod in await world.pods("web") if pod["spec"]["nodeName"] == empty]
+        told = [pod["metadata"]["annotations"].get(DO_NOT_DISRUPT) for pod in moved]
+        assert told == ["11m"] * 3
+        # That is karpenter's to mind, and no one else's.
+        ended = await as_admin(
+            world, "drain", empty, "--config", str(world.default_configuration(**evened))
+        )
+        assert ended.code == 0, ended.out + ended.err
+        await world.wait("the web is back", web_is(world, {full: 4}))
+        audit = await world.audit(auditor)
+    assert_nobody_noticed(audit)
+    for pod in await world.pods("web"):
+        assert DO_NOT_DISRUPT not in pod["metadata"].get("annotations", {})

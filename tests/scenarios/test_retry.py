@@ -2,8 +2,8 @@
 
 from testbed.api import Object
 from tests.scenarios.asking import ask
+from tests.scenarios.deploying import deploy_web
 from tests.scenarios.looping import as_admin, controller
-from tests.scenarios.stage import set_stage
 from tests.scenarios.world import World
 
 SETTINGS = {"migration": {"readyTimeout": "2s", "retry": {"attempts": 1}}}
@@ -11,7 +11,7 @@ SETTINGS = {"migration": {"readyTimeout": "2s", "retry": {"attempts": 1}}}
 
 async def fail_once(world: World) -> tuple[str, Object]:
     """A migration that failed, and is not tried again by itself; also the node that it was for."""
-    _, empty = await set_stage(world, 1)
+    _, empty = await deploy_web(world, 1)
     await world.afflict_copies(never_ready="true")
     run = await world.run(**SETTINGS)
     assert run.code == 1, run
@@ -41,7 +41,7 @@ async def test_it_is_a_further_attempt_that_the_next_run_carries_out(world: Worl
 
 
 async def test_the_controller_tries_again_by_itself_what_a_person_asked_for(world: World) -> None:
-    _, empty = await set_stage(world, 1)
+    _, empty = await deploy_web(world, 1)
     [pod] = await world.pods("web")
     await world.afflict_copies(never_ready="true")
     await ask(world, pod, empty)
@@ -90,7 +90,7 @@ async def _is_gone(world: World, pod: str) -> bool:
 
 
 async def test_a_completed_one_is_refused(world: World) -> None:
-    await set_stage(world, 2)
+    await deploy_web(world, 2)
     assert (await world.run()).code == 0
     [record] = await world.records()
     run = await as_admin(world, "retry", record["metadata"]["name"])

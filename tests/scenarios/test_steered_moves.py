@@ -9,8 +9,8 @@ from datetime import UTC, datetime
 import pytest
 
 from rescheduler.config import Migration
-from rescheduler.migrate.deciding import probing
 from rescheduler.migrate.deciding.facts import Intent, Owner
+from rescheduler.migrate.deciding.steer import probing
 from testbed.api import Object, path_of
 from testbed.builders import behaviour, budget, job, pod_spec, workload
 from tests.scenarios.asking import ask
@@ -67,6 +67,22 @@ async def test_a_pod_of_a_stateful_set_goes_where_it_should(world: World) -> Non
     moved = await move(world, pod, target)
     await assert_moved_alone(world, moved, pod, target)
     assert moved.figures.fallbacks == {}
+
+
+@pytest.mark.parametrize(("own", "given"), [(2, 30), (45, 45)], ids=["shorter", "longer"])
+async def test_an_eviction_gives_thirty_seconds_or_what_the_pod_asks_for(
+    world: World, own: int, given: int
+) -> None:
+    """As the request says it."""
+    source, target = await source_and_target(world)
+    spec = pod_spec() | {"terminationGracePeriodSeconds": own}
+    await world.deploy(recreated(1, spec), on=source)
+    [pod] = await world.pods("web")
+    moved = await move(world, pod, target)
+    await assert_moved_alone(world, moved, pod, target)
+    evictions = [each for each in moved.audit.writes() if each.subresource == "eviction"]
+    assert [each.name for each in evictions] == [pod["metadata"]["name"]]
+    assert [each.grace_seconds for each in evictions] == [given]
 
 
 @pytest.mark.parametrize("kind", ["recreated", "bare"])

@@ -6,19 +6,19 @@ from testbed.api import Object
 from testbed.audit import is_ready
 from testbed.builders import budget, deployment, pod_spec
 from testbed.scenarios import Scene
+from tests.scenarios.deploying import deploy_web
 from tests.scenarios.judging import (
     assert_as_if_nothing_happened,
     assert_exactly_one_moved,
     assert_no_trace,
 )
-from tests.scenarios.stage import set_stage
 
 BRIEF = {"readyTimeout": "3s", "budgetTimeout": "2s"}
 
 
 @pytest.mark.parametrize("replicas", [4, 1])
 async def test_moves_one_pod_and_nobody_notices(world: Scene, replicas: int) -> None:
-    full, empty = await set_stage(world, replicas)
+    full, empty = await deploy_web(world, replicas)
     async with world.auditor() as auditor:
         run = await world.run()
         audit = await world.audit(auditor)
@@ -40,7 +40,7 @@ async def test_moves_one_pod_and_nobody_notices(world: Scene, replicas: int) -> 
 async def test_moves_what_a_budget_lets_nobody_evict(
     world: Scene, replicas: int, limit: Object
 ) -> None:
-    _, empty = await set_stage(world, replicas, limit)
+    _, empty = await deploy_web(world, replicas, limit)
     async with world.auditor() as auditor:
         run = await world.run()
         audit = await world.audit(auditor)
@@ -49,7 +49,7 @@ async def test_moves_what_a_budget_lets_nobody_evict(
 
 
 async def test_leaves_a_workload_alone_that_is_not_complete(world: Scene) -> None:
-    await set_stage(world, 4)
+    await deploy_web(world, 4)
     sick, *_ = await world.pods("web")
     await world.set_ready(sick["metadata"]["name"], ready=False)
     async with world.auditor() as auditor:
@@ -57,14 +57,14 @@ async def test_leaves_a_workload_alone_that_is_not_complete(world: Scene) -> Non
         audit = await world.audit(auditor)
     assert run.code == 0, run
     assert audit.writes() == []
-    stays = {line["because"] for line in run.said("stays")}
+    stays = {line["because"] for line in run.said("pod stays")}
     assert "3 of 4 of its ReplicaSet's pods are Ready" in stays
 
 
 @pytest.mark.parametrize("comes_back", [True, False])
 async def test_waits_for_a_sibling_that_turns_unready(world: Scene, *, comes_back: bool) -> None:
     """With one sibling unready, the ReplicaSet would remove that one instead of the original."""
-    _, empty = await set_stage(world, 4)
+    _, empty = await deploy_web(world, 4)
     await world.afflict_copies(ready_after="2s")
     before = {pod["metadata"]["uid"] for pod in await world.pods("web")}
     async with world.auditor() as auditor:
@@ -94,7 +94,7 @@ async def test_waits_for_a_sibling_that_turns_unready(world: Scene, *, comes_bac
 
 
 async def test_takes_the_copy_back_when_it_is_not_ready_in_time(world: Scene) -> None:
-    await set_stage(world, 4)
+    await deploy_web(world, 4)
     await world.afflict_copies(never_ready="true")
     async with world.auditor() as auditor:
         run = await world.run(migration=BRIEF)
@@ -120,7 +120,7 @@ async def test_takes_the_copy_back_when_it_is_not_ready_in_time(world: Scene) ->
 async def test_notices_a_failed_copy_at_once(
     world: Scene, affliction: dict[str, str], shown: str
 ) -> None:
-    await set_stage(world, 4)
+    await deploy_web(world, 4)
     await world.afflict_copies(**affliction)
     async with world.auditor() as auditor:
         # The time-out of five minutes is longer than this test may last.
@@ -132,7 +132,7 @@ async def test_notices_a_failed_copy_at_once(
 
 
 async def test_a_budget_that_can_never_be_met_stops_the_plan(world: Scene) -> None:
-    await set_stage(world, 4, budget("web", minAvailable=9))
+    await deploy_web(world, 4, budget("web", minAvailable=9))
     await _assert_all_stay(world, "PodDisruptionBudget web")
 
 
@@ -142,14 +142,14 @@ async def _assert_all_stay(world: Scene, because: str) -> None:
         audit = await world.audit(auditor)
     assert run.code == 0, run
     # Of alike pods a few speak for all.
-    stays = [line["because"] for line in run.said("stays") if "/web-" in line["pod"]]
+    stays = [line["because"] for line in run.said("pod stays") if "/web-" in line["pod"]]
     assert stays
     assert all(because in each for each in stays)
     assert audit.writes() == []
 
 
 async def test_gives_up_when_a_budget_comes_that_can_never_be_met(world: Scene) -> None:
-    await set_stage(world, 4)
+    await deploy_web(world, 4)
     await world.afflict_copies(ready_after="2s")
     async with world.auditor() as auditor:
         process = await world.start(migration=BRIEF)
@@ -170,13 +170,13 @@ async def test_gives_up_when_a_budget_comes_that_can_never_be_met(world: Scene) 
 async def test_refuses_a_pod_that_two_budgets_select(world: Scene) -> None:
     second = budget("web", maxUnavailable=1)
     second["metadata"]["name"] = "web-too"
-    await set_stage(world, 4, budget("web", maxUnavailable=1), second)
+    await deploy_web(world, 4, budget("web", maxUnavailable=1), second)
     await _assert_all_stay(world, "more than one PodDisruptionBudget: web, web-too")
 
 
 async def test_time_to_be_available_is_not_time_to_become_ready(world: Scene) -> None:
     """The Deployment asks for longer than the configuration gives a copy to become Ready."""
-    _, empty = await set_stage(world, 2, minReadySeconds=7)
+    _, empty = await deploy_web(world, 2, minReadySeconds=7)
     async with world.auditor() as auditor:
         run = await world.run(migration={"readyTimeout": "4s"})
         audit = await world.audit(auditor)

@@ -55,7 +55,7 @@ READS = {
             for fault in LASTING
         ],
         matrix="FAULT",
-        share=0.1,
+        share=0.05,
     ),
 )
 async def test_reads_that_fail_in_the_middle_decide_nothing(
@@ -114,7 +114,7 @@ WATCHES: Mapping[str, Callable[[], Fault]] = {
             for fault in WATCHES
         ],
         matrix="FAULT",
-        share=0.15,
+        share=0.05,
     ),
 )
 async def test_watches_that_tell_nothing_make_it_slow_and_no_more(
@@ -129,7 +129,7 @@ async def test_watches_that_tell_nothing_make_it_slow_and_no_more(
         process = await world.start(**SETTINGS)
         # Records are observed by a watch, too, and one that says nothing counts as dead after about
         # 55 s: then they are listed in pages.
-        run = await process.finish(within=150)
+        run = await process.finish(within=240)
         await assert_it_ended(scene, run, proxy, phases=("Completed",))
     assert [each for each in proxy.requests if match.accepts(each)]
 
@@ -147,7 +147,7 @@ async def test_all_watches_of_the_namespace_are_silent(world: World) -> None:
 async def test_every_answer_takes_a_while(world: World, name: str) -> None:
     way = WAYS[name]
     async with migration(world, way) as scene, world.faults() as proxy:
-        proxy.on(Match(), delay(1.5))
+        proxy.on(Match(), delay(1.0))
         process = await world.start(**PATIENT)
-        run = await process.finish(within=150)
+        run = await process.finish(within=240)
         await assert_it_ended(scene, run, proxy, phases=("Completed",))

@@ -2,8 +2,8 @@
 
 from testbed.builders import budget
 from testbed.faultproxy import Match, fail, kill
+from tests.scenarios.deploying import deploy_web
 from tests.scenarios.judging import assert_nobody_noticed
-from tests.scenarios.stage import set_stage
 from tests.scenarios.world import World
 
 MAINTENANCE = {"scheduler.alpha.kubernetes.io/maintenance": "true"}
@@ -12,7 +12,7 @@ SETTINGS = {"enabledStrategies": ["NodeMaintenance"], "maxReschedulePods": 1}
 
 
 async def begin_maintenance(world: World) -> tuple[str, str]:
-    full, empty = await set_stage(world, 3, budget("web", maxUnavailable=0))
+    full, empty = await deploy_web(world, 3, budget("web", maxUnavailable=0))
     await world.api.patch("Node", None, full, {"metadata": {"labels": MAINTENANCE}})
     return full, empty
 

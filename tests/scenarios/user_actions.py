@@ -293,7 +293,7 @@ OF_SURGE = {
     **_OF_WORKLOADS,
     **_OF_COPIES,
     # The budget is asked just before the copy takes over, which begins with this write.
-    "budget-forbids": replace(_OF_COPIES["budget-forbids"], stops_before=6),
+    "budget-forbids": replace(_OF_COPIES["budget-forbids"], stops_before=8),
     "pause": Action(act=pause, changes=_WORKLOAD, reasons=_CHANGED),
     "delete-target": Action(act=delete_target, loses=1, reasons=_LOST, within=150.0),
     "budget-elsewhere": Action(

@@ -21,8 +21,12 @@ LOCKS = {
     "requirements.lock": ("run", "build"),
     "requirements-dev.lock": ("run", "build", "dev"),
 }
-OUR_OWN = {"bench", "rescheduler", "testbed", "tests"}
-DISTRIBUTIONS = {"google": "protobuf", "yaml": "pyyaml"}
+OUR_OWN = {"bench", "rescheduler", "testbed", "tests", "tools"}
+DISTRIBUTIONS = {
+    "google": "protobuf",
+    "prometheus_client": "prometheus-client",
+    "yaml": "pyyaml",
+}
 """By the module that they hold, where that has another name."""
 
 # Needed, though no code of ours imports them.
@@ -33,6 +37,7 @@ TOOLS = {
     "pytest-timeout",
     "pytest-xdist",
     "ruff",
+    "types-jsonschema",
     "types-protobuf",
     "types-pyyaml",
     "uv",
@@ -102,7 +107,7 @@ def test_the_product_declares_exactly_what_it_imports() -> None:
 
 
 def test_testbed_and_tests_declare_exactly_what_they_import() -> None:
-    needed = imported("testbed", "tests", "bench") - names("run")
+    needed = imported("testbed", "tests", "bench", "tools") - names("run")
     assert needed == names("dev") - TOOLS
 
 

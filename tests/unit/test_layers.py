@@ -1,9 +1,12 @@
 """The rules about imports and clocks hold, and each of them is caught when it is broken."""
 
+import ast
+import re
 import shutil
 import subprocess
 import sys
 import tomllib
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -58,18 +61,29 @@ def test_all_contracts_are_kept() -> None:
 
 
 LAYERS = "Higher layers may import lower ones, never the reverse"
-STAGES = "Stages do not know each other; only the cycle composes them"
+STAGES = "Stages do not know each other"
+MIGRATING = "Of migrating, who begins knows who works, and all know who decides"
+COMPOSING = "Only controller composes stages"
 DECIDING = "Deciding does no I/O and reads no clock"
-TALKING = "Only kube and prometheus talk to servers"
+SHOWING = "What is pure in showing and simulating does no I/O of its own"
+TALKING = "Only kube and prometheus talk to servers, and only serve is one"
 JUDGE = "The judge shares no code with the judged"
 PLANTED = [
-    pytest.param("src/rescheduler/plan/history.py", "import time", DECIDING, id="plan-clock"),
+    pytest.param("src/rescheduler/plan/cooldowns.py", "import time", DECIDING, id="plan-clock"),
     pytest.param("src/rescheduler/model/pins.py", "import asyncio", DECIDING, id="model-io"),
-    pytest.param("src/rescheduler/config/settings.py", "import os", DECIDING, id="config-io"),
-    pytest.param("src/rescheduler/config/kinds.py", "import pathlib", DECIDING, id="config-file"),
-    pytest.param("src/rescheduler/observe/placing.py", "import time", DECIDING, id="placing-clock"),
+    pytest.param("src/rescheduler/config/usage.py", "import os", DECIDING, id="config-io"),
+    pytest.param("src/rescheduler/documents/kinds.py", "import pathlib", DECIDING, id="kinds-file"),
     pytest.param(
-        "src/rescheduler/migrate/deciding/surge.py",
+        "src/rescheduler/documents/settings.py",
+        "from rescheduler.config import usage",
+        LAYERS,
+        id="documents-know-the-configuration",
+    ),
+    pytest.param(
+        "src/rescheduler/observe/usage/placement.py", "import time", DECIDING, id="placement-clock"
+    ),
+    pytest.param(
+        "src/rescheduler/migrate/deciding/surge/surge.py",
         "from rescheduler.kube import errors",
         DECIDING,
         id="surge-io",
@@ -78,20 +92,66 @@ PLANTED = [
         "src/rescheduler/migrate/deciding/late.py", "import time", DECIDING, id="new-module-clock"
     ),
     pytest.param(
-        "src/rescheduler/migrate/viewing.py",
+        "src/rescheduler/migrate/queue/admission.py",
+        "from rescheduler.clock import Clock",
+        DECIDING,
+        id="admission-clock",
+    ),
+    pytest.param(
+        "src/rescheduler/cli/render/snapshot_tables.py", "import time", SHOWING, id="tables-clock"
+    ),
+    pytest.param(
+        "src/rescheduler/migrate/worker/view_building.py",
         "from rescheduler import plan",
         STAGES,
         id="migrate-knows-plan",
     ),
     pytest.param(
+        "src/rescheduler/migrate/worker/memory.py",
+        "from rescheduler.migrate.queue import admission",
+        MIGRATING,
+        id="worker-knows-the-queue",
+    ),
+    pytest.param(
+        "src/rescheduler/simulation/running.py",
+        "from rescheduler.plan import plan",
+        COMPOSING,
+        id="simulation-plans-by-itself",
+    ),
+    pytest.param(
+        "src/rescheduler/cli/output.py",
+        "from rescheduler.observe import observing",
+        COMPOSING,
+        id="cli-observes-by-itself",
+    ),
+    pytest.param(
         "src/rescheduler/observe/listing.py", "import aiohttp", TALKING, id="observe-http"
     ),
     pytest.param("src/rescheduler/logs.py", "import urllib.request", TALKING, id="logs-http"),
+    pytest.param("src/rescheduler/cli/app.py", "import socketserver", TALKING, id="cli-listens"),
+    pytest.param(
+        "src/rescheduler/serve/dashboard.py",
+        "from rescheduler import migrate",
+        STAGES,
+        id="serve-moves-pods-itself",
+    ),
+    pytest.param(
+        "src/rescheduler/migrate/hygiene/maintenance_notes.py",
+        "from rescheduler import serve",
+        STAGES,
+        id="migrate-serves",
+    ),
+    pytest.param(
+        "src/rescheduler/serve/metrics/current.py",
+        "import rescheduler.cli",
+        LAYERS,
+        id="serve-fetches-from-above",
+    ),
     pytest.param(
         "src/rescheduler/extender/__init__.py", "import aiohttp", TALKING, id="new-package-http"
     ),
     pytest.param(
-        "src/rescheduler/kube/client.py", "import rescheduler.cycle", LAYERS, id="upwards"
+        "src/rescheduler/kube/client.py", "import rescheduler.controller", LAYERS, id="upwards"
     ),
     pytest.param("src/rescheduler/extender/__init__.py", "", LAYERS, id="package-without-a-layer"),
     pytest.param("testbed/world.py", "import rescheduler", JUDGE, id="the-judge-peeks"),
@@ -119,6 +179,61 @@ def test_every_module_that_deciding_may_not_import_is_caught(copied: Path) -> No
     assert [each for each in forbidden if f"rescheduler.plan.late -> {each} " not in said] == []
 
 
+STAGE = re.compile(r"rescheduler\.(leading|migrate|observe|plan)\b")
+
+
+def modules(where: Path) -> Iterator[tuple[str, ast.Module]]:
+    source = where / "src"
+    for file in sorted(source.rglob("*.py")):
+        name = ".".join(file.relative_to(source).with_suffix("").parts)
+        yield name.removesuffix(".__init__"), ast.parse(file.read_text())
+
+
+def stages_known_to(module: ast.Module) -> set[str]:
+    found: set[str] = set()
+    for node in ast.walk(module):
+        if isinstance(node, ast.Import):
+            names = [each.name for each in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            names = [f"{node.module}.{each.name}" for each in node.names]
+        else:
+            continue
+        found |= {match[1] for name in names if (match := STAGE.match(name))}
+    return found
+
+
+def composers(where: Path) -> set[str]:
+    """The packages of modules that know several stages."""
+    return {
+        name.split(".")[1] for name, module in modules(where) if len(stages_known_to(module)) > 1
+    }
+
+
+def test_who_is_not_the_controller_knows_at_most_one_stage_a_module(copied: Path) -> None:
+    assert composers(ROOT) == {"controller"}
+    with (copied / "src/rescheduler/cli/commands/plan.py").open("a") as file:
+        file.write("\nfrom rescheduler.observe.files import take\n")
+    assert composers(copied) == {"controller", "cli"}
+
+
+def test_whoever_calls_himself_pure_is_held_to_it() -> None:
+    held = [
+        name
+        for contract in CONTRACTS
+        if contract["name"] in (DECIDING, SHOWING)
+        for name in contract["source_modules"]
+    ]
+    pure = [
+        name
+        for name, module in modules(ROOT)
+        if re.search(r"\bpure\b", ast.get_docstring(module) or "", re.IGNORECASE)
+    ]
+    assert len(pure) > len(held) / 2
+    assert [
+        name for name in pure if not f"{name}.".startswith(tuple(f"{each}." for each in held))
+    ] == []
+
+
 def test_every_contract_has_a_planted_violation() -> None:
     assert {contract["name"] for contract in CONTRACTS} == {str(each.values[2]) for each in PLANTED}
 
@@ -126,6 +241,56 @@ def test_every_contract_has_a_planted_violation() -> None:
 def test_an_untouched_copy_keeps_all_contracts(copied: Path) -> None:
     """Or the violations above might be caught for another reason."""
     assert lint_imports(copied).returncode == 0
+
+
+# ---------------------------------------------------------------------- who listens
+
+# import-linter knows packages, and aiohttp is a client as well as a server.
+LISTENING = {"start_server", "start_unix_server", "create_server", "create_unix_server"}
+
+
+def listeners(source: Path) -> list[str]:
+    """Modules outside of `serve` that import aiohttp's server, or open a socket to listen on."""
+    return [
+        str(path.relative_to(source))
+        for path in sorted(source.rglob("*.py"))
+        if path.relative_to(source).parts[0] != "serve"
+        and any(map(_listens, ast.walk(ast.parse(path.read_text()))))
+    ]
+
+
+def _listens(node: ast.AST) -> bool:
+    if isinstance(node, ast.Import):
+        return any(each.name.startswith("aiohttp.web") for each in node.names)
+    if isinstance(node, ast.ImportFrom):
+        imported = {f"{node.module}.{each.name}" for each in node.names}
+        return any(each.startswith("aiohttp.web") for each in imported)
+    if isinstance(node, ast.Attribute):
+        is_web = isinstance(node.value, ast.Name) and node.value.id == "aiohttp"
+        return node.attr in LISTENING or (is_web and node.attr == "web")
+    return False
+
+
+def test_only_serve_listens() -> None:
+    assert listeners(ROOT / "src/rescheduler") == []
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "from aiohttp import web",
+        "import aiohttp.web",
+        "from aiohttp.web import Application",
+        "import aiohttp\n\nFOUND = aiohttp.web.Application()",
+        "import asyncio\n\nFOUND = asyncio.start_server(print)",
+    ],
+)
+def test_a_second_one_that_listens_is_caught(copied: Path, line: str) -> None:
+    source = copied / "src/rescheduler"
+    (source / "kube/late.py").write_text(f"{line}\n")
+    (source / "serve/late.py").write_text(f"{line}\n")
+    assert listeners(source) == ["kube/late.py"]
+    assert TALKING not in broken(lint_imports(copied))  # serve and kube may import it
 
 
 # How a name is reached must not matter.

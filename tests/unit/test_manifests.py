@@ -6,11 +6,14 @@ from typing import Any
 import pytest
 import yaml
 
+from rescheduler import __version__, config
+from rescheduler.cli.commands import cleanup
 from rescheduler.config import Configuration
 from rescheduler.config.migration import FALLBACKS, Migration, TemporaryBudget
-from rescheduler.config.settings import document_of
-from rescheduler.migrate.deciding.stages import Method, Phase, Stage
+from rescheduler.controller.shutdown import GRACE_SECONDS
+from rescheduler.documents.settings import document_of
 from rescheduler.model import names
+from rescheduler.model.podmigration import Method, Phase, Step
 from rescheduler.wire.resources import POD_MIGRATIONS
 
 MANIFESTS = Path(__file__).parents[2] / "manifests"
@@ -71,6 +74,90 @@ def test_an_overlay_changes_what_is_there(folder: Path) -> None:
         assert (patch["apiVersion"], patch["kind"], patch["metadata"]["name"]) in known
 
 
+def test_the_resource_definition_is_that_of_the_package() -> None:
+    """kustomize reads nothing outside of its folder, and the package ships no manifests."""
+    ours = Path(__file__).parents[2] / "src/rescheduler/crd.yaml"
+    told = "edit src/rescheduler/crd.yaml, then: make generate"
+    assert (INSTALLED / "crd.yaml").read_bytes() == ours.read_bytes(), told
+
+
+# ------------------------------------------------------------------ how it runs in the cluster
+
+
+def pod() -> Document:
+    return dict(only("Deployment")["spec"]["template"]["spec"])
+
+
+def container() -> Document:
+    [found] = pod()["containers"]
+    return dict(found)
+
+
+def test_it_is_where_cleanup_says_that_it_is() -> None:
+    deployment = only("Deployment")["metadata"]
+    assert (deployment["namespace"], deployment["name"]) == ("kube-system", "rescheduler-scheduler")
+    assert f"-n {deployment['namespace']} scale deployment {deployment['name']}" in (
+        Path(cleanup.__file__).read_text()
+    )
+
+
+def test_two_replicas_share_one_lease_and_are_selected_by_one_label() -> None:
+    spec = only("Deployment")["spec"]
+    assert spec["replicas"] == 2
+    label = {"matchLabels": {"app": "rescheduler-scheduler"}}
+    [spread] = pod()["topologySpreadConstraints"]
+    selectors = (spec["selector"], spread["labelSelector"], only("PodDisruptionBudget")["spec"])
+    assert [each.get("selector", each) for each in selectors] == [label] * 3
+    assert spec["template"]["metadata"]["labels"] == label["matchLabels"]
+    assert in_the_config_map().leader_election == Configuration().leader_election
+    assert pod()["serviceAccountName"] == only("ServiceAccount")["metadata"]["name"]
+    assert pod()["priorityClassName"] == only("PriorityClass")["metadata"]["name"]
+
+
+def in_the_config_map() -> Configuration:
+    [text] = only("ConfigMap")["data"].values()
+    return config.parse(text)
+
+
+def test_the_config_map_says_the_defaults() -> None:
+    assert in_the_config_map() == Configuration()
+
+
+def test_it_is_started_with_the_configuration_that_is_mounted() -> None:
+    [name] = only("ConfigMap")["data"]
+    [mount] = container()["volumeMounts"]
+    [volume] = pod()["volumes"]
+    assert f"--config={mount['mountPath']}/{name}" in container()["args"]
+    assert "subPath" not in mount
+    assert volume == {
+        "name": mount["name"],
+        "configMap": {"name": only("ConfigMap")["metadata"]["name"]},
+    }
+
+
+def test_probes_ask_where_it_listens() -> None:
+    [port] = container()["ports"]
+    assert port["containerPort"] == in_the_config_map().serving.port
+    for probe in ("livenessProbe", "readinessProbe"):
+        assert container()[probe]["httpGet"]["port"] == port["name"]
+
+
+def test_an_orderly_end_fits_into_the_time_that_a_pod_has() -> None:
+    assert pod()["terminationGracePeriodSeconds"] >= GRACE_SECONDS + 5
+
+
+def test_the_image_is_of_this_version_and_of_no_registry() -> None:
+    [image] = kustomization(INSTALLED)["images"]
+    assert image["name"] == container()["image"]
+    assert image["newTag"] == __version__
+    assert "/" not in image["newName"]
+
+
+@pytest.mark.parametrize("path", sorted((INSTALLED / "examples").glob("*.yaml")), ids=str)
+def test_an_example_is_a_right_configuration(path: Path) -> None:
+    assert config.load(path) != Configuration()
+
+
 # ------------------------------------------------------------------ the rights
 
 
@@ -97,10 +184,12 @@ def test_changes_nothing_of_users_but_pods_and_nodes() -> None:
     assert written <= {
         *(("pods", verb) for verb in ("create", "patch", "delete")),
         ("pods/eviction", "create"),
+        ("pods/status", "patch"),
         ("nodes", "patch"),
         *(("poddisruptionbudgets", verb) for verb in ("create", "delete")),
         *(("podmigrations", verb) for verb in ("create", "patch", "delete")),
         ("podmigrations/status", "patch"),
+        ("events", "create"),
         *(("leases", verb) for verb in ("create", "update")),
     }
 
@@ -140,7 +229,7 @@ def test_the_resource_is_the_one_that_is_observed() -> None:
     ("path", "constants"),
     [
         (("status", "phase"), Phase),
-        (("status", "step"), Stage),
+        (("status", "step"), Step),
         (("status", "method"), Method),
         (("spec", "method"), Method),
         (("spec", "settings", "fallback"), FALLBACKS),

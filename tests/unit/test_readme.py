@@ -1,4 +1,4 @@
-"""What the READMEs show is what the commands print, and what they call a default is one."""
+"""What READMEs and docs show is what commands print, and what they call a default is one."""
 
 import re
 import shlex
@@ -10,13 +10,55 @@ import yaml
 from typer.testing import CliRunner
 
 from rescheduler import config
-from rescheduler.cli.commands import app
+from rescheduler.cli.app import app
 from rescheduler.config import settings_beside_defaults
 
 ROOT = Path(__file__).parents[2]
 HEADER = "apiVersion: rescheduler.io/v1alpha1\nkind: ReschedulerConfiguration\n"
 
-pytestmark = pytest.mark.parametrize("readme", ["README.md", "README.zh-CN.md"])
+READMES = ["README.md", "README.zh-CN.md"]
+SECTIONS = {
+    "README.md": [
+        "Not one request fails",
+        "How a pod moves",
+        "Demo",
+        "Install",
+        "First plan",
+        "Run",
+        "Beside what people use today",
+        "More",
+    ],
+    "README.zh-CN.md": [
+        "一个请求都不丢",
+        "一个 Pod 是怎样被迁移的",
+        "演示",
+        "安装",
+        "第一个计划",
+        "运行",
+        "与现有工具并排比较",
+        "更多",
+    ],
+}
+CONFIGURATION = "docs/configuration.md"
+
+readmes = pytest.mark.parametrize("readme", READMES)
+
+
+@readmes
+def test_a_readme_goes_from_what_it_is_to_where_to_read_on(readme: str) -> None:
+    text = (ROOT / readme).read_text()
+    assert re.findall(r"^## (.*)$", text, re.MULTILINE) == SECTIONS[readme]
+    longest = max(len(each.splitlines()) for each in text.split("\n## "))
+    assert longest <= 45  # a screen
+
+
+@pytest.mark.parametrize(
+    "page", [*READMES, *sorted(f"docs/{each.name}" for each in (ROOT / "docs").glob("*.md"))]
+)
+def test_links_lead_somewhere(page: str) -> None:
+    text = (ROOT / page).read_text()
+    links = re.findall(r"\]\((?!https?://|#)([^)#]+)", text)
+    assert [each for each in links if not (ROOT / page).parent.joinpath(each).exists()] == []
 
 
 def blocks(readme: str, language: str, about: str) -> Iterator[str]:
@@ -43,6 +85,7 @@ def printed(command: str) -> list[str]:
     return result.stdout.splitlines()
 
 
+@readmes
 def test_every_line_that_is_shown_of_a_plan_is_printed(
     readme: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -60,6 +103,7 @@ def demo() -> list[str]:
     return printed("rescheduler demo --seed 0")
 
 
+@readmes
 def test_the_figures_of_the_demo_are_those_that_it_prints(readme: str, demo: list[str]) -> None:
     """But for the time that it took, which is not shown."""
     [block] = blocks(readme, "console", "demo --seed")
@@ -69,6 +113,7 @@ def test_the_figures_of_the_demo_are_those_that_it_prints(readme: str, demo: lis
     assert set(lines) - set(demo) == set()
 
 
+@readmes
 def test_the_first_configuration_is_valid_and_says_the_defaults(
     readme: str, tmp_path: Path
 ) -> None:
@@ -82,27 +127,7 @@ def test_the_first_configuration_is_valid_and_says_the_defaults(
     assert set_beside.keys() == {"scope.namespaces", "scope.nodeSelector"}
 
 
-def test_what_is_called_a_default_is_one(readme: str) -> None:
-    [block] = blocks(readme, "yaml", "migration:")
-    assert settings_beside_defaults(config.parse(HEADER + block)) == {}
-    [block] = blocks(readme, "yaml", "usage:")
-    set_beside = settings_beside_defaults(config.parse(HEADER + block))
-    assert {name.rpartition(".")[0] for name in set_beside} == {"usage.prometheus"}
-
-
-def test_mistakes_are_named_as_it_is_shown(readme: str, tmp_path: Path) -> None:
-    [block] = blocks(readme, "console", "validate --config wrong.yaml")
-    [lines] = shown(block).values()
-    wrong = {"cpuTreshold": 80, "maxReschedulePods": -1, "scope": {"namespaces": []}}
-    path = tmp_path / "wrong.yaml"
-    path.write_text(HEADER + yaml.safe_dump(wrong))
-    result = CliRunner().invoke(app, ["validate", "--config", str(path)])
-    assert result.exit_code == 1
-    assert str(result.exception or result.output).replace(f"{tmp_path}/", "").strip() == (
-        "\n".join(lines).removeprefix("error: ")
-    )
-
-
+@pytest.mark.parametrize("readme", [*READMES, "docs/operating.md", CONFIGURATION])
 def test_every_command_that_is_shown_is_there(readme: str) -> None:
     """With the flags that it is shown with."""
     for block in blocks(readme, "console", ".venv/bin/rescheduler"):
@@ -114,3 +139,32 @@ def test_every_command_that_is_shown_is_there(readme: str) -> None:
             described = CliRunner().invoke(app, [*command, "--help"], env={"COLUMNS": "200"})
             assert described.exit_code == 0, line
             assert [flag for flag in flags if flag not in described.output] == []
+
+
+def test_what_is_called_a_default_is_one() -> None:
+    [block] = blocks(CONFIGURATION, "yaml", "usage:")
+    set_beside = settings_beside_defaults(config.parse(HEADER + block))
+    assert {name.rpartition(".")[0] for name in set_beside} == {"usage.prometheus"}
+    [least] = blocks(CONFIGURATION, "yaml", "apiVersion")
+    assert config.parse(least) == config.Configuration()
+
+
+def test_mistakes_are_named_as_it_is_shown(tmp_path: Path) -> None:
+    [block] = blocks(CONFIGURATION, "console", "validate --config wrong.yaml")
+    [lines] = shown(block).values()
+    wrong = {"cpuTreshold": 80, "maxReschedulePods": -1, "scope": {"namespaces": []}}
+    path = tmp_path / "wrong.yaml"
+    path.write_text(HEADER + yaml.safe_dump(wrong))
+    result = CliRunner().invoke(app, ["validate", "--config", str(path)])
+    assert result.exit_code == 1
+    assert str(result.exception or result.output).replace(f"{tmp_path}/", "").strip() == (
+        "\n".join(lines).removeprefix("error: ")
+    )
+
+
+def test_what_to_touch_is_there() -> None:
+    text = (ROOT / "docs/development.md").read_text()
+    table = text.split("## To add something")[1].split("\n## ")[0]
+    named = re.findall(r"`((?:src|tests|docs|manifests)/[^`]*)`", table)
+    assert len(named) > 10
+    assert [each for each in named if not (ROOT / each).exists()] == []

@@ -9,7 +9,7 @@ _INTERRUPTED: Final = 130
 def main() -> None:
     try:
         # To import all of it takes a moment, in which somebody may think better of it.
-        from rescheduler.cli import commands
+        from rescheduler.cli import app
     except KeyboardInterrupt:
         sys.exit(_INTERRUPTED)
-    commands.main()
+    app.main()

@@ -44,11 +44,15 @@ def keeping_house() -> Iterator[Callable[[], None]]:
     times = count()
 
     def tidy() -> None:
-        if next(times) % _ANEW == 0:
+        time = next(times)
+        if time == 0:
+            # Nothing of it is garbage, and no probe has to wait while it is looked through.
+            gc.freeze()
+            gc.set_threshold(*thresholds)
+        elif time % _ANEW == 0:
             gc.unfreeze()
             gc.collect()
             gc.freeze()
-            gc.set_threshold(*thresholds)
         if hasattr(libc, "malloc_trim"):
             libc.malloc_trim(0)
 

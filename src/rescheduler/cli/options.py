@@ -7,7 +7,9 @@ import typer
 
 Kubeconfig = Annotated[
     str,
-    typer.Option(metavar="FILE", help="Before clientConnection.kubeconfig and $KUBECONFIG."),
+    typer.Option(
+        metavar="FILE", help="Takes precedence over clientConnection.kubeconfig and $KUBECONFIG."
+    ),
 ]
 Context = Annotated[
     str | None, typer.Option(metavar="NAME", help="Context of the kubeconfig to use.")
@@ -18,8 +20,8 @@ Files = Annotated[
         "--file",
         "-f",
         metavar="FILE",
-        help="Read this instead of a cluster: a saved snapshot, or what kubectl get nodes,pods,... "
-        "-A -o json printed. May be given more than once; - is standard input.",
+        help="Read a file instead of a live cluster: a saved snapshot, or output of kubectl get "
+        "nodes,pods,... -A -o json. Repeatable; - is standard input.",
     ),
 ]
 
@@ -28,7 +30,7 @@ Config = Annotated[
     typer.Option(
         "--config",
         metavar="FILE",
-        help="ReschedulerConfiguration or KubeSchedulerConfiguration; left out: the defaults.",
+        help="ReschedulerConfiguration or KubeSchedulerConfiguration. Default: all defaults.",
     ),
 ]
 Strategies = Annotated[
@@ -36,14 +38,29 @@ Strategies = Annotated[
     typer.Option(
         "--strategy",
         metavar="NAME",
-        help="Instead of enabledStrategies; may be given more than once.",
+        help="Plan with this strategy instead of enabledStrategies. Repeatable.",
     ),
 ]
 MaxMoves = Annotated[
     int | None,
-    typer.Option(metavar="N", help="Instead of maxReschedulePods; 0: as many as are worth it."),
+    typer.Option(metavar="N", help="Instead of maxReschedulePods; 0 for no limit."),
 ]
 Form = Annotated[
     Literal["table", "json", "yaml"],
-    typer.Option("--output", "-o", help="For people, or for machines."),
+    typer.Option("--output", "-o", help="Output format."),
+]
+Timeout = Annotated[
+    str,
+    typer.Option(metavar="DURATION", help="Give up after this long, such as 10m; 0 for no limit."),
+]
+
+
+Namespace = Annotated[
+    str,
+    typer.Option(
+        "--namespace", "-n", metavar="NAME", help="Default: the namespace of the context."
+    ),
+]
+AllNamespaces = Annotated[
+    bool, typer.Option("--all-namespaces", "-A", help="In every namespace, whatever -n says.")
 ]

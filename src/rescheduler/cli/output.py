@@ -8,7 +8,7 @@ from contextlib import suppress
 
 import typer
 
-from rescheduler.cli.layout import Page, printable
+from rescheduler.cli.render.layout import Page, printable
 from rescheduler.errors import ReschedulerError
 
 
@@ -28,6 +28,10 @@ def say(text: str) -> None:
         raise Unwritable(
             f"standard output cannot be written: {problem.strerror or problem}"
         ) from None
+
+
+def say_line(line: str) -> None:
+    say(printable(line) + "\n")
 
 
 def _encodable(text: str) -> str:

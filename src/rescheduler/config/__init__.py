@@ -5,7 +5,9 @@ scheduler have it. Only `load` reads a file; all else is pure.
 Out: a `Configuration`, complete and checked, or a `ConfigurationError` that names each problem by
 its path; never half of it, and no other error.
 
-Not here: flags and environment, watching the file for changes, and any use of the settings.
+Flags and environment variables take precedence over the file; they are handed in.
+
+Not here: reading the environment, watching the file for changes, and any use of the settings.
 """
 
 from rescheduler.config.configuration import (
@@ -15,9 +17,19 @@ from rescheduler.config.configuration import (
     Scope,
     Verbs,
 )
-from rescheduler.config.documents import load, parse, settings_beside_defaults, to_document
 from rescheduler.config.forcing import Forced
+from rescheduler.config.layers import VARIABLES, Flag, Source, variable
 from rescheduler.config.leading import LeaderElection
+from rescheduler.config.loading import (
+    Loaded,
+    combine,
+    from_profiles,
+    load,
+    parse,
+    settings_beside_defaults,
+    single_settings,
+    to_document,
+)
 from rescheduler.config.migration import (
     CircuitBreaker,
     Groups,
@@ -28,6 +40,7 @@ from rescheduler.config.migration import (
 )
 from rescheduler.config.node_autoscaler import NodeAutoscaler
 from rescheduler.config.pods import ALLOWED, NEVER, WHEN_ASKED, PodRules, permits
+from rescheduler.config.serving import Serving
 from rescheduler.config.stability import Cooldown, InFlight, Stability
 from rescheduler.config.strategies import (
     MOVE,
@@ -46,6 +59,7 @@ __all__ = [
     "NEVER",
     "STAY",
     "STRATEGIES",
+    "VARIABLES",
     "WHEN_ASKED",
     "BasicAuth",
     "CircuitBreaker",
@@ -54,10 +68,12 @@ __all__ = [
     "ConfigurationError",
     "Cooldown",
     "CostOptimizationSettings",
+    "Flag",
     "Forced",
     "Groups",
     "InFlight",
     "LeaderElection",
+    "Loaded",
     "Migration",
     "NodeAutoscaler",
     "NodeMaintenanceSettings",
@@ -69,13 +85,19 @@ __all__ = [
     "Retention",
     "Retry",
     "Scope",
+    "Serving",
+    "Source",
     "Stability",
     "TemporaryBudget",
     "UsageSettings",
     "Verbs",
+    "combine",
+    "from_profiles",
     "load",
     "parse",
     "permits",
     "settings_beside_defaults",
+    "single_settings",
     "to_document",
+    "variable",
 ]

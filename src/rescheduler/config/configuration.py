@@ -9,21 +9,12 @@ below a field gives the unit and the reason.
 from dataclasses import dataclass
 from typing import Final
 
-from rescheduler.config.durations import SECOND
 from rescheduler.config.forcing import Forced
-from rescheduler.config.kinds import (
-    CountOrShare,
-    Duration,
-    LabelSelector,
-    Percentage,
-    Text,
-)
 from rescheduler.config.leading import LeaderElection
 from rescheduler.config.migration import Groups, Migration
-from rescheduler.config.name_lists import Choices, Namespaces
 from rescheduler.config.node_autoscaler import NodeAutoscaler
 from rescheduler.config.pods import PodRules
-from rescheduler.config.settings import setting, subsection
+from rescheduler.config.serving import Serving
 from rescheduler.config.stability import InFlight, Stability
 from rescheduler.config.strategies import (
     CostOptimizationSettings,
@@ -31,15 +22,20 @@ from rescheduler.config.strategies import (
     ResourceOptimizationSettings,
 )
 from rescheduler.config.usage import UsageSettings
+from rescheduler.documents.durations import SECOND
+from rescheduler.documents.kinds import (
+    CountOrShare,
+    Duration,
+    LabelSelector,
+    Percentage,
+    Text,
+)
+from rescheduler.documents.name_lists import Choices, Namespaces
+from rescheduler.documents.settings import setting, subsection
+from rescheduler.model import strategies
 from rescheduler.model.selectors import EVERYTHING, NOTHING, Selector
 
-STRATEGIES: Final = (
-    "LoadBalancing",
-    "ResourceOptimization",
-    "NodeMaintenance",
-    "CostOptimization",
-    "TopologySpread",
-)
+STRATEGIES: Final = strategies.ALL
 """The names of all strategies that `enabledStrategies` may list."""
 
 _FEW_PODS: Final[int | str] = 10
@@ -94,7 +90,7 @@ class Configuration:
     """
 
     enabled_strategies: tuple[str, ...] = setting(
-        "enabledStrategies", Choices(STRATEGIES), default=("LoadBalancing", "ResourceOptimization")
+        "enabledStrategies", Choices(STRATEGIES), default=strategies.BY_DEFAULT
     )
     """Names of strategies. Default without those that empty nodes or move pods that run well where
     they are. May be empty.
@@ -152,6 +148,7 @@ class Configuration:
     groups: Groups = subsection("groups", default=Groups())
     migration: Migration = subsection("migration", default=Migration())
     usage: UsageSettings = subsection("usage", default=UsageSettings())
+    serving: Serving = subsection("serving", default=Serving())
 
     verbs: Verbs = Verbs()
     """From the plugins of a scheduler configuration only. Default: all off."""

@@ -4,15 +4,14 @@ Looked for in the complete configuration, because one half of a contradiction ma
 stand in another profile of a scheduler configuration.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from rescheduler.config import durations
 from rescheduler.config.configuration import Configuration
 from rescheduler.config.leading import LeaderElection
 from rescheduler.config.migration import TemporaryBudget
-from rescheduler.config.places import Path, Place, rendered
+from rescheduler.config.serving import Serving
 from rescheduler.config.usage import (
     MOST_SAMPLES,
     PROMETHEUS,
@@ -20,6 +19,8 @@ from rescheduler.config.usage import (
     PrometheusSettings,
     UsageSettings,
 )
+from rescheduler.documents import durations
+from rescheduler.documents.places import Path, Place, rendered
 
 _USAGE: Final = ("usage",)
 _PROMETHEUS: Final = ("usage", "prometheus")
@@ -30,6 +31,8 @@ _BASIC_AUTH: Final = (*_PROMETHEUS, "basicAuth")
 _RESOURCE_OPTIMIZATION: Final = ("resourceOptimization",)
 _TEMPORARY_BUDGET: Final = ("migration", "temporaryBudget")
 _LEADER_ELECTION: Final = ("leaderElection",)
+_DEBUG_PORT: Final = ("serving", "debugPort")
+_PORT: Final = ("serving", "port")
 _JITTER: Final = 1.2
 
 
@@ -42,13 +45,20 @@ class Contradiction:
     message: str
 
 
-def refuse_contradictions(configuration: Configuration, roots: Sequence[Place]) -> None:
-    """Leave a problem for each, in the first of the places that gives the field.
+def refuse_contradictions(
+    configuration: Configuration,
+    roots: Sequence[Place],
+    elsewhere: Mapping[Path, Place] | None = None,
+) -> None:
+    """Leave a problem for each, in the first of the places that gives the field. What is given
+    `elsewhere`, by path, takes precedence over what stands below the roots.
 
     Not for settings that were refused already: those are defaults by now, and nobody gave them.
     """
+    known = elsewhere or {}
     for found in _contradictions(configuration):
-        places = [_place(field, roots) for field in (found.field, *found.against)]
+        fields = (found.field, *found.against)
+        places = [known.get(field) or _place(field, roots) for field in fields]
         if not any(_has_problem(place) for place in places):
             places[0].refuse(found.message)
 
@@ -60,6 +70,7 @@ def _contradictions(configuration: Configuration) -> Iterator[Contradiction]:
     yield from _about_relieving(configuration)
     yield from _about_the_temporary_budget(configuration.migration.temporary_budget)
     yield from _about_leading(configuration.leader_election)
+    yield from _about_ports(configuration.serving)
 
 
 def _about_samples(usage: UsageSettings) -> Iterator[Contradiction]:
@@ -195,4 +206,11 @@ def _about_leading(leading: LeaderElection) -> Iterator[Contradiction]:
             (renew,),
             f"must be shorter than renewDeadline ({_text(leading.renew_deadline_seconds)}) by a "
             "fifth at least: it is spread by that much",
+        )
+
+
+def _about_ports(serving: Serving) -> Iterator[Contradiction]:
+    if serving.debug_port and serving.debug_port == serving.port:
+        yield Contradiction(
+            _DEBUG_PORT, (_PORT,), "is serving.port, too: profiles have a port of their own"
         )

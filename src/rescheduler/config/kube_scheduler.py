@@ -8,14 +8,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
-from rescheduler.config.agreement import agreed
 from rescheduler.config.configuration import Configuration, Verbs
-from rescheduler.config.contradictions import refuse_contradictions
-from rescheduler.config.places import Place, quoted
-from rescheduler.config.settings import build, section_of
-from rescheduler.config.shapes import Section
+from rescheduler.config.given import Given
 from rescheduler.config.stock_fields import EXTENSION_POINTS, KUBE_SCHEDULER_CONFIGURATION
-from rescheduler.config.suggestions import nearest
+from rescheduler.documents.agreement import agreed
+from rescheduler.documents.places import Place, quoted
+from rescheduler.documents.settings import section_of
+from rescheduler.documents.shapes import Section
+from rescheduler.documents.suggestions import nearest
 
 PLUGIN: Final = "Rescheduler"
 _TOO_LIKE_OURS: Final = 0.85  # One or two letters off; no plugin of Kubernetes comes near.
@@ -43,7 +43,7 @@ class _Profile:
     args: Place | None
 
 
-def read(root: Place) -> Configuration:
+def read(root: Place) -> Given:
     """What the file says; worth nothing when problems were left at the places."""
     given = KUBE_SCHEDULER_CONFIGURATION.read(root) or {}
     places = list(root.at("profiles").each())
@@ -51,16 +51,17 @@ def read(root: Place) -> Configuration:
     profiles = [profile for place in places if (profile := _our_profile(place))]
     places_of_args = [profile.args for profile in profiles if profile.args]
     args = agreed(_ARGS, places_of_args)
-    configuration = build(
-        Configuration,
-        {**{name: given.get(name) for name in _OF_THE_WHOLE_FILE}, **args},
-        verbs=_agreed_verbs(profiles),
-        scheduler_names=tuple(_scheduler_name(profile.place) for profile in profiles),
+    names = tuple(_scheduler_name(profile.place) for profile in profiles)
+    return Given(
+        values={**{name: given.get(name) for name in _OF_THE_WHOLE_FILE}, **args},
+        roots=tuple(places_of_args) or (root,),
+        others={"verbs": _agreed_verbs(profiles), "scheduler_names": names},
     )
-    # Without arguments of ours all is default, and the defaults do not contradict each other.
-    if places_of_args:
-        refuse_contradictions(configuration, places_of_args)
-    return configuration
+
+
+def points_of(verbs: Verbs) -> list[str]:
+    """The extension points at which our plugin is enabled, as a file names them."""
+    return [point for point, verb in _VERBS_BY_POINT.items() if getattr(verbs, verb)]
 
 
 def _our_profile(place: Place) -> _Profile | None:

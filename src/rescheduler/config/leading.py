@@ -2,9 +2,9 @@
 
 from dataclasses import dataclass
 
-from rescheduler.config.durations import SECOND
-from rescheduler.config.kinds import Duration, Flag, Text, WholeSeconds
-from rescheduler.config.settings import setting
+from rescheduler.documents.durations import SECOND
+from rescheduler.documents.kinds import Duration, Flag, Text, WholeSeconds
+from rescheduler.documents.settings import setting
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -5,15 +5,17 @@
 from dataclasses import dataclass
 from typing import Final
 
-from rescheduler.config.durations import MILLISECOND, SECOND
-from rescheduler.config.kinds import Count, CountOrShare, Duration, Flag, Optional, WholeSeconds
-from rescheduler.config.name_lists import Choice
-from rescheduler.config.settings import setting, subsection
+from rescheduler.documents.durations import MILLISECOND, SECOND
+from rescheduler.documents.kinds import Count, CountOrShare, Duration, Flag, Optional, WholeSeconds
+from rescheduler.documents.name_lists import Choice
+from rescheduler.documents.settings import setting, subsection
 
 AUTO: Final = "Auto"
 SURGE: Final = "Surge"
 STEER: Final = "Steer"
-WAYS: Final = (AUTO, SURGE, STEER)
+BY_NAME: Final = (SURGE, STEER)
+"""Those that people may ask for."""
+WAYS: Final = (AUTO, *BY_NAME)
 
 EVICT: Final = "Evict"
 NO_FALLBACK: Final = "Never"
@@ -108,6 +110,14 @@ class Migration:
     Default 0: being in the EndpointSlices is what clients go by.
     """
 
+    linger_seconds: float = setting("linger", Duration(lowest=0), default=12.0)
+    """How long an original finishes what it has, out of its Services, before it is told to end:
+    for servers that drop it then. Never longer than its own grace period. Default 12 s: time for a
+    download of ten; 0: it is told at once. The annotation rescheduler.io/linger on a pod counts
+    before this; one whose containers have a preStop hook, and one with readiness gates, is told at
+    once.
+    """
+
     eviction_grace_period_seconds: int = setting(
         "evictionGracePeriod", WholeSeconds(duration=Duration(lowest=SECOND)), default=30
     )
@@ -127,6 +137,12 @@ class Migration:
     )
     """After which what is temporary (budget, steering) goes, however the move stands. Default 5
     min.
+    """
+
+    do_not_disrupt_seconds: float = setting("doNotDisrupt", Duration(lowest=0), default=660.0)
+    """For how long karpenter (1.12 or later) is asked to remove no node to which we chose to move a
+    pod: that one says so by `karpenter.sh/do-not-disrupt`, unless it has that of its own. Counts
+    from its start, and ends by itself. Default 11 min; 0: karpenter is not asked.
     """
 
     temporary_budget: TemporaryBudget = subsection("temporaryBudget", default=TemporaryBudget())

@@ -5,10 +5,10 @@
 from dataclasses import dataclass
 from typing import Final
 
-from rescheduler.config.kinds import LabelSelector, Percentage
-from rescheduler.config.settings import setting
+from rescheduler.documents.kinds import LabelSelector, Percentage
+from rescheduler.documents.settings import setting
 from rescheduler.model import names, selectors
-from rescheduler.model.selectors import EVERYTHING, Selector
+from rescheduler.model.selectors import EVERYTHING, NOTHING, Selector
 
 _OF_KARPENTER: Final = selectors.parse(names.NODE_POOL)
 
@@ -32,4 +32,15 @@ class NodeAutoscaler:
     """Of such nodes, those of whose cpu and memory pods ask for no more than this, in per cent, are
     not filled to balance load, unless their pods would have no room elsewhere. Default 50, as
     `--scale-down-utilization-threshold` of cluster-autoscaler; 0: all nodes are filled.
+    """
+
+    packed_nodes: Selector = setting(
+        "packedNodes", LabelSelector(empty=NOTHING), default=_OF_KARPENTER
+    )
+    """Labels of the nodes that it packs as full as requests allow, and removes whenever pods have
+    room elsewhere: to even them out would undo its work, and it ours. They are only relieved, when
+    they are measured to be above their threshold. First onto those that would stay if a third of
+    what their pool's pods ask for went; onto others only if karpenter is asked to keep them
+    (`migration.doNotDisrupt`). Default: those of karpenter; for an empty text: none, all are evened
+    out.
     """

@@ -3,10 +3,10 @@
 from dataclasses import dataclass
 from typing import Final
 
-from rescheduler.config.durations import HOUR
-from rescheduler.config.kinds import Count, Duration, LabelKey, Optional
-from rescheduler.config.name_lists import Choice
-from rescheduler.config.settings import setting
+from rescheduler.documents.durations import HOUR
+from rescheduler.documents.kinds import Count, Duration, LabelKey, Optional
+from rescheduler.documents.name_lists import Choice
+from rescheduler.documents.settings import setting
 
 NEVER: Final = "Never"
 WHEN_ASKED: Final = "WhenAsked"
@@ -24,8 +24,8 @@ def permits(permission: str, *, asked: bool) -> bool:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PodRules:
-    """Some are `Never`; `WhenAsked`: when a person or a maintenance wants the pod away; or
-    `Allowed`: always.
+    """Whether some kinds of pods may be moved is `Never`; `WhenAsked`: when a person or a
+    maintenance wants the pod away; or `Allowed`: always.
     """
 
     priority_threshold: int | None = setting(

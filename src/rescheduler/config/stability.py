@@ -5,8 +5,8 @@
 from dataclasses import dataclass
 from typing import Final
 
-from rescheduler.config.kinds import Count, Duration, Percentage
-from rescheduler.config.settings import setting, subsection
+from rescheduler.documents.kinds import Count, Duration, Percentage
+from rescheduler.documents.settings import setting, subsection
 
 _POINTS: Final = Percentage(zero_allowed=True, unit="percentage points")
 
@@ -24,15 +24,16 @@ class Cooldown:
 
     workload_seconds: float = setting("workload", Duration(lowest=0), default=1800.0)
     """Since any pod of the same workload was moved. Protects it from a move that did it harm being
-    repeated: it rests while a pod that was moved is not Ready, and where pods must end before their
-    successors begin, for the whole time, so that one interruption does not follow the other.
+    repeated: it is left alone while a pod that was moved is not Ready, and where pods must end
+    before their successors begin, for the whole time, so that one interruption does not follow the
+    other.
     Default 30 min.
     """
 
     node_seconds: float = setting("node", Duration(lowest=0), default=600.0)
-    """Since the node gave or took a pod. Protects from moves by figures of before: it rests until
-    `usage.debounce` samples were taken since. By requests it does not rest: they are known at once.
-    Default 10 min.
+    """Since the node gave or took a pod. Protects from moves by figures of before: it is left alone
+    until `usage.debounce` samples were taken since; by requests not at all, as they are known at
+    once. Default 10 min.
     """
 
 

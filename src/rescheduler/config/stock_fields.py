@@ -7,10 +7,10 @@ release 1.36. Known does not mean used: what we read ourselves has a kind, the r
 from typing import Final
 
 from rescheduler.config.configuration import ClientConnection
-from rescheduler.config.kinds import Text
 from rescheduler.config.leading import LeaderElection
-from rescheduler.config.settings import section_of
-from rescheduler.config.shapes import Anything, Items, Section, Shape
+from rescheduler.documents.kinds import Text
+from rescheduler.documents.settings import section_of
+from rescheduler.documents.shapes import Anything, Items, Section, Shape
 
 
 def _left_alone(names: str) -> dict[str, Shape]:

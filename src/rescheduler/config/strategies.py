@@ -3,11 +3,11 @@
 from dataclasses import dataclass
 from typing import Final
 
-from rescheduler.config.kinds import Amount, Flag, LabelSelector, Optional, Percentage
-from rescheduler.config.name_lists import Choice
-from rescheduler.config.places import Place, quoted
-from rescheduler.config.settings import setting
-from rescheduler.config.shapes import Section
+from rescheduler.documents.kinds import Amount, Flag, LabelSelector, Optional, Percentage
+from rescheduler.documents.name_lists import Choice
+from rescheduler.documents.places import Place, quoted
+from rescheduler.documents.settings import setting
+from rescheduler.documents.shapes import Section
 from rescheduler.model.selectors import EVERYTHING, Selector
 
 STAY: Final = "Stay"

@@ -5,13 +5,13 @@
 from dataclasses import dataclass
 from typing import Final
 
-from rescheduler.config.durations import MILLISECOND, SECOND
-from rescheduler.config.kinds import Count, Duration, HttpAddress, Percentage, Text
-from rescheduler.config.name_lists import Choice
-from rescheduler.config.settings import setting, subsection
+from rescheduler.documents.durations import MILLISECOND, SECOND
+from rescheduler.documents.kinds import Count, Duration, HttpAddress, Percentage, Text
+from rescheduler.documents.name_lists import Choice
+from rescheduler.documents.settings import setting, subsection
+from rescheduler.model.usage import REQUESTS
 
 AUTO: Final = "auto"
-REQUESTS: Final = "requests"
 METRICS_SERVER: Final = "metrics-server"
 PROMETHEUS: Final = "prometheus"
 SOURCES: Final = (AUTO, REQUESTS, METRICS_SERVER, PROMETHEUS)

@@ -6,8 +6,9 @@ from contextlib import asynccontextmanager
 from types import TracebackType
 from typing import Protocol, Self
 
-from rescheduler.embedded import behaviours, bootstrapping
-from rescheduler.embedded.apiserver import ApiServer
+from rescheduler.embedded import behaviours
+from rescheduler.embedded.apiserver import ApiServer, bootstrapping
+from rescheduler.embedded.client import Around, EmbeddedClient
 from rescheduler.embedded.controllers.daemon_set import DaemonSetController
 from rescheduler.embedded.controllers.deployment import DeploymentController
 from rescheduler.embedded.controllers.disruption import DisruptionController
@@ -22,7 +23,6 @@ from rescheduler.embedded.controllers.replica_set import ReplicaSetController
 from rescheduler.embedded.controllers.stateful_set import StatefulSetController
 from rescheduler.embedded.controllers.taint_eviction import TaintEvictionController
 from rescheduler.embedded.controllers.volumes import VolumeController
-from rescheduler.embedded.door import Around, Door
 from rescheduler.embedded.kubelet import Kubelet
 from rescheduler.embedded.scheduler import Scheduler
 from rescheduler.embedded.store import Store
@@ -111,14 +111,14 @@ class EmbeddedCluster:
         for each in lost:
             each.end()
 
-    def door(self, *, client: str = "rescheduler", around: Around | None = None) -> Door:
-        """One client's way in; `around` may disturb what it asks for."""
-        return Door(self.api, self._own_chance(), client=client, around=around)
+    def client(self, *, name: str = "rescheduler", around: Around | None = None) -> EmbeddedClient:
+        """`around` may disturb what it asks for."""
+        return EmbeddedClient(self.api, self._own_chance(), name=name, around=around)
 
     @asynccontextmanager
     async def connect(self) -> AsyncIterator[KubeApi]:
-        """A door, as whoever acts on a cluster wants it opened."""
-        yield self.door()
+        """A client, as whoever acts on a cluster wants it connected."""
+        yield self.client()
 
     def _own_chance(self) -> random.Random:
         return random.Random(self.chance.getrandbits(64))  # noqa: S311 - repeatable

@@ -71,6 +71,7 @@ KINDS: Final = (
     Kind(resource=wire.PRIORITY_CLASSES, name="PriorityClass", namespaced=False, has_status=False),
     _plain(wire.RUNTIME_CLASSES, "RuntimeClass", namespaced=False),
     _plain(wire.LEASES, "Lease"),
+    _plain(wire.EVENTS, "Event"),
     _plain(CONFIG_MAPS, "ConfigMap"),
     _plain(SERVICE_ACCOUNTS, "ServiceAccount"),
     _plain(CONTROLLER_REVISIONS, "ControllerRevision"),

@@ -1,4 +1,4 @@
-"""What the stages may ask of a cluster: of a real API server, and later of an embedded one."""
+"""What the stages may ask of a cluster: of a real API server, or of an embedded one."""
 
 from collections.abc import AsyncGenerator, Callable, Mapping
 from typing import Any, NamedTuple, Protocol

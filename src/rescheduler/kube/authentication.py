@@ -17,6 +17,8 @@ from kubernetes.aio.config import kube_config, load_incluster_config, load_kube_
 from rescheduler.errors import ConnectionSettingsError
 
 _IN_CLUSTER = "KUBERNETES_SERVICE_HOST"
+_OWN_NAMESPACE = Path("/var/run/secrets/kubernetes.io/serviceaccount/namespace")
+_DEFAULT_NAMESPACE = "default"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,6 +56,25 @@ async def log_in(kubeconfig: str = "", context: str | None = None) -> Login:
             f"cannot log in to a cluster with {where}: {reason}; "
             "name a kubeconfig by --kubeconfig, clientConnection.kubeconfig or $KUBECONFIG"
         ) from problem
+
+
+def namespace_of(kubeconfig: str = "", context: str | None = None) -> str:
+    """Of the context, as kubectl has it; "default" where none is named. Raises nothing: whoever
+    logs in next hears what is wrong.
+    """
+    named = kubeconfig or os.environ.get("KUBECONFIG", "")
+    if not named and _IN_CLUSTER in os.environ:
+        try:
+            return _OWN_NAMESPACE.read_text().strip() or _DEFAULT_NAMESPACE
+        except OSError:
+            return _DEFAULT_NAMESPACE
+    try:
+        known, current = kube_config.list_kube_config_contexts(named or _default())
+    except Exception:  # noqa: BLE001 - the library raises whatever it stumbles over
+        return _DEFAULT_NAMESPACE
+    wanted = context or (current or {}).get("name")
+    found = (each.get("context") or {} for each in known if each.get("name") == wanted)
+    return next((each.get("namespace") for each in found), None) or _DEFAULT_NAMESPACE
 
 
 async def _log_in(kubeconfig: str | None, context: str | None) -> Login:

@@ -16,6 +16,7 @@ from rescheduler.kube.authentication import log_in
 from rescheduler.kube.connector import Connector
 from rescheduler.kube.following import Following, Manner
 from rescheduler.kube.patience import READ_ATTEMPTS
+from rescheduler.kube.telling import Heard, nobody
 from rescheduler.kube.transport import Transport
 from rescheduler.wire import (
     DAEMON_SETS,
@@ -71,9 +72,15 @@ _decode_anything: Callable[[bytes], Any] = msgspec.json.Decoder().decode
 
 @asynccontextmanager
 async def connect(
-    kubeconfig: str = "", context: str | None = None, *, manner: Manner | None = None
+    kubeconfig: str = "",
+    context: str | None = None,
+    *,
+    manner: Manner | None = None,
+    heard: Heard = nobody,
 ) -> AsyncIterator[KubeApi]:
-    """The API server that the kubeconfig, the environment or the pod we run in names."""
+    """The API server that the kubeconfig, the environment or the pod we run in names. `heard` is
+    told of each request.
+    """
     login = await log_in(kubeconfig, context)
     # Watches hold connections, so a limit would make requests wait behind them.
     connector = Connector(limit=0)
@@ -84,7 +91,7 @@ async def connect(
         trust_env=True,
         headers={"User-Agent": f"kube-rescheduler/{__version__}"},
     ) as session:
-        transport = Transport(session, login, lambda: log_in(kubeconfig, context))
+        transport = Transport(session, login, lambda: log_in(kubeconfig, context), heard)
         yield Client(transport, manner or Manner())
 
 

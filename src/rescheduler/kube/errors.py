@@ -62,6 +62,12 @@ class Unavailable(KubeError):
     """No answer, or a passing fault: whether a write took effect is not known."""
 
 
+class Unreachable(Unavailable):
+    """Nobody listens where the API server should be."""
+
+    way_out = "check that it runs, and that the kubeconfig has its address: kubectl cluster-info"
+
+
 class NotLeading(KubeError):
     """Not sent: somebody else may be the leader by now, and we write nothing more."""
 

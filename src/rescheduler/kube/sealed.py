@@ -54,8 +54,10 @@ class _Spec(msgspec.Struct, omit_defaults=True, rename="camel"):
 class _Condition(msgspec.Struct, omit_defaults=True, rename="camel"):
     type: str
     status: str
+    reason: str = ""
     message: str = ""
     last_transition_time: str | None = None
+    last_probe_time: str | None = None
 
 
 class _Status(msgspec.Struct, omit_defaults=True):
@@ -81,7 +83,7 @@ def _kept_of_status(encoded: msgspec.Raw) -> bytes:
     status = _decode_status(encoded)
     for each in status.conditions or ():
         if each.status == "True":
-            each.message, each.last_transition_time = "", None
+            each.reason, each.message, each.last_transition_time = "", "", None
     return _encode(status)
 
 

@@ -14,6 +14,7 @@ from rescheduler.errors import ConnectionSettingsError
 from rescheduler.kube import errors
 from rescheduler.kube.authentication import Login
 from rescheduler.kube.patience import patiently
+from rescheduler.kube.telling import Heard, nobody, request_of
 
 # Longer than the 10 s that the server itself may spend retrying inside an eviction.
 _REQUEST_TIMEOUT = aiohttp.ClientTimeout(total=30, connect=10)
@@ -37,10 +38,12 @@ class Transport:
         session: aiohttp.ClientSession,
         login: Login,
         renew: Callable[[], Awaitable[Login]],
+        heard: Heard = nobody,
     ) -> None:
         self._session = session
         self._login = login
         self._renew = renew
+        self._heard = heard
         self._renewing = asyncio.Lock()
         self.jitter = random.Random()  # noqa: S311 - spreads retries, guards nothing
 
@@ -119,7 +122,7 @@ class Transport:
         timeout: aiohttp.ClientTimeout,  # noqa: ASYNC109 - aiohttp's own
         data: str | None,
     ) -> aiohttp.ClientResponse:
-        with self._named(f"{method} {path}"):
+        with self._named(f"{method} {path}"), self._told(method, path, query) as told:
             answer = await self._session.request(
                 method,
                 self._login.server + path,
@@ -134,9 +137,33 @@ class Transport:
                 # A redirect could carry the token elsewhere.
                 allow_redirects=False,
             )
+            told(answer.status)
             if not 200 <= answer.status < 300:  # noqa: PLR2004
                 raise errors.from_answer(answer.status, answer.headers, await answer.read())
             return answer
+
+    @contextmanager
+    def _told(
+        self, method: str, path: str, query: Mapping[str, str]
+    ) -> Iterator[Callable[[int], None]]:
+        """Gives what is to be called with the code of the answer, as soon as there is one."""
+        now = asyncio.get_running_loop().time
+        verb, resource = request_of(method, path, query)
+        begun, answered = now(), False
+
+        def tell(code: int) -> None:
+            nonlocal answered
+            if not answered:
+                self._heard(verb, resource, code, now() - begun)
+            answered = True
+
+        try:
+            yield tell
+        except asyncio.CancelledError:
+            raise  # nobody waited for it
+        except BaseException:
+            tell(0)
+            raise
 
     @contextmanager
     def _named(self, what: str) -> Iterator[None]:
@@ -147,6 +174,8 @@ class Transport:
                 f"{self._login.server}: {_words(problem)}; check the server and its "
                 "certificate-authority in the kubeconfig, or those of the service account"
             ) from problem
+        except aiohttp.ClientConnectorError as problem:
+            raise errors.Unreachable(f"{what}: {_words(problem)}") from problem
         except _PASSING as problem:
             raise errors.Unavailable(f"{what}: {_words(problem)}") from problem
 

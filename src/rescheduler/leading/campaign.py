@@ -36,8 +36,11 @@ class Campaign:
         identity: str,
         clock: Clock,
         boottime: Callable[[], float],
+        *,
+        see: Callable[[Object], None] = lambda _: None,
     ) -> None:
-        self._lease = Lease(kube, settings)
+        """`see` is called with the lease whenever the server has shown it."""
+        self._lease = Lease(kube, settings, see)
         self._settings = settings
         self._identity = identity
         self._clock = clock
@@ -69,10 +72,10 @@ class Campaign:
                 refused_since = now if refused_since is None else refused_since
                 if now - refused_since >= self._settings.renew_deadline_seconds:
                     raise
-                self._tell_problem("cannot take part in the election yet", problem)
+                self._tell_problem("leader election not possible yet", problem)
             except _PASSING as problem:
                 refused_since = None
-                self._tell_problem("cannot take part in the election yet", problem)
+                self._tell_problem("leader election not possible yet", problem)
             else:
                 refused_since, self._problem = None, ""
                 if not isinstance(found, float):
@@ -126,7 +129,7 @@ class Campaign:
             async with asyncio.timeout(limit):
                 await self._renew(term, deadline)
         except (*_PASSING, Refused) as problem:
-            self._tell_problem("cannot renew the lease", problem)
+            self._tell_problem("lease could not be renewed", problem)
         else:
             self._problem = ""
 
@@ -174,7 +177,8 @@ class Campaign:
                 await self._release()
         except (*_PASSING, Refused) as problem:
             self._log.warning(
-                "cannot release the lease, it expires", problem=_words(problem) or _NO_ANSWER
+                "lease could not be released: it expires by itself",
+                problem=_words(problem) or _NO_ANSWER,
             )
 
     async def _release(self) -> None:
@@ -184,7 +188,7 @@ class Campaign:
             if seen is None or (record := deciding.record_of(seen)).holder != self._identity:
                 return
             if await self._lease.write(seen, deciding.released(record, self._clock.now())):
-                self._log.info("released the lease", lease=self._name)
+                self._log.info("lease released", lease=self._name)
                 return
 
     # ------------------------------------------------------------------ small things
@@ -205,7 +209,7 @@ class Campaign:
         if self._leader_told != decision.holder:
             self._leader_told = decision.holder
             self._log.info(
-                "stands by",
+                "standing by: another replica leads",
                 leader=decision.holder,
                 lease=self._name,
                 silence_allowed_seconds=round(decision.seconds),

@@ -26,6 +26,7 @@ from rescheduler.leading.campaign import Campaign
 from rescheduler.leading.deciding import Term
 from rescheduler.leading.errors import ElectionError
 from rescheduler.leading.leadership import Deadline, Leadership
+from rescheduler.leading.notes import Notes
 from rescheduler.leading.passing_time import boottime as time_since_boot
 
 Connect = Callable[[], AbstractAsyncContextManager[KubeApi]]
@@ -42,6 +43,7 @@ class Candidate:
         # A problem is a result like any other: nobody may ever ask for it.
         self._acquired: asyncio.Future[Leadership | Exception] = self._loop.create_future()
         self._lost: asyncio.Future[str] = self._loop.create_future()
+        self.notes = Notes()
 
     async def acquired(self) -> Leadership:
         """Waits until we lead. Raises ReschedulerError when there is no taking part."""
@@ -53,7 +55,7 @@ class Candidate:
     # ------------------------------------------------------------------ told by the election
 
     def begin(self, term: Term, deadline: Deadline) -> None:
-        self._settle(self._acquired, Leadership(term, deadline, self._lost))
+        self._settle(self._acquired, Leadership(term, deadline, self._lost, self.notes))
 
     def end(self, reason: str) -> None:
         self._settle(self._lost, reason)
@@ -160,8 +162,8 @@ class _Election:
         except ReschedulerError as problem:
             self._candidate.fail(problem)
         except Exception as problem:  # noqa: BLE001 - a bug must not leave anybody waiting
-            self._log.exception("the election has failed")
-            self._candidate.fail(ElectionError(f"the election has failed: {problem!r}"))
+            self._log.exception("leader election failed: internal error, please report")
+            self._candidate.fail(ElectionError(f"leader election failed: {problem!r}"))
         finally:
             if self._deadline is not None:
                 self._deadline.pass_now()
@@ -181,7 +183,14 @@ class _Election:
     async def _campaign(self) -> None:
         async with self._connect() as kube:
             identity = self._candidate.identity
-            campaign = Campaign(kube, self._settings, identity, self._clock, self._boottime)
+            campaign = Campaign(
+                kube,
+                self._settings,
+                identity,
+                self._clock,
+                self._boottime,
+                see=self._candidate.notes.see,
+            )
             try:
                 await self._carry_out(campaign)
             finally:
@@ -190,8 +199,8 @@ class _Election:
     async def _carry_out(self, campaign: Campaign) -> None:
         term, deadline = await campaign.stand_by()
         self._deadline = deadline
-        self._log.info("leads", identity=term.holder, number=term.number)
+        self._log.info("became leader", identity=term.holder, number=term.number)
         self._candidate.begin(term, deadline)
         reason = await campaign.lead(term, deadline)
-        self._log.error("leads no longer", because=reason, number=term.number)
+        self._log.error("lost leadership", because=reason, number=term.number)
         self._candidate.end(reason)

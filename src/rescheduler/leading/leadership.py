@@ -6,6 +6,7 @@ from collections.abc import Callable
 from threading import Lock
 
 from rescheduler.leading.deciding import Term
+from rescheduler.leading.notes import Notes
 
 
 class Deadline:
@@ -49,8 +50,15 @@ class Deadline:
 class Leadership:
     """Ours, until it is lost: then it does not come back."""
 
-    def __init__(self, term: Term, deadline: Deadline, lost: asyncio.Future[str]) -> None:
+    def __init__(
+        self,
+        term: Term,
+        deadline: Deadline,
+        lost: asyncio.Future[str],
+        notes: Notes | None = None,
+    ) -> None:
         self.term = term
+        self.notes = notes or Notes()
         self._deadline = deadline
         self._lost = lost
 

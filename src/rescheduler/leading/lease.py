@@ -1,6 +1,6 @@
 """The Lease on the server: three requests, and their failures in words that help."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from rescheduler.config import LeaderElection
@@ -15,15 +15,23 @@ class Lease:
     its priority levels), and a version that has changed since is refused.
     """
 
-    def __init__(self, kube: KubeApi, settings: LeaderElection) -> None:
+    def __init__(
+        self,
+        kube: KubeApi,
+        settings: LeaderElection,
+        see: Callable[[Object], None] = lambda _: None,
+    ) -> None:
+        """`see` is called with it whenever the server has shown it."""
         self._kube = kube
+        self._see = see
+        self._notes: Object = {}
         self._namespace = settings.resource_namespace
         self._name = settings.resource_name
 
     async def read(self) -> Object | None:
         with self._in_words("get"):
             try:
-                return await self._kube.get(LEASES, self._namespace, self._name)
+                return self._seen(await self._kube.get(LEASES, self._namespace, self._name))
             except errors.NotFound:
                 return None
 
@@ -35,12 +43,17 @@ class Lease:
         body = {
             "apiVersion": LEASES.group_version,
             "kind": "Lease",
-            "metadata": {"name": self._name, "namespace": self._namespace},
+            "metadata": {
+                "name": self._name,
+                "namespace": self._namespace,
+                # Who deletes a lease wants another leader, and not the end of a pause.
+                **({"annotations": self._notes} if self._notes else {}),
+            },
             "spec": spec_of(record),
         }
         with self._in_words("create"):
             try:
-                return await self._kube.create(LEASES, self._namespace, body)
+                return self._seen(await self._kube.create(LEASES, self._namespace, body))
             except (errors.AlreadyExists, errors.Conflict):
                 return None
 
@@ -49,9 +62,15 @@ class Lease:
         body = {**before, "spec": {**(before.get("spec") or {}), **spec_of(record)}}
         with self._in_words("update"):
             try:
-                return await self._kube.replace(LEASES, self._namespace, self._name, body)
+                replaced = await self._kube.replace(LEASES, self._namespace, self._name, body)
+                return self._seen(replaced)
             except (errors.Conflict, errors.NotFound):
                 return None
+
+    def _seen(self, lease: Object) -> Object:
+        self._notes = lease["metadata"].get("annotations") or {}
+        self._see(lease)
+        return lease
 
     @contextmanager
     def _in_words(self, verb: str) -> Iterator[None]:

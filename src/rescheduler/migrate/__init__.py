@@ -7,16 +7,16 @@ of the migration, a PodMigration. What does not belong here: which pod should mo
 
 from rescheduler.migrate.deciding.facts import Intent
 from rescheduler.migrate.deciding.outcomes import Outcome
-from rescheduler.migrate.migrator import Figures, Migrator, migrating
-from rescheduler.migrate.store import NotInstalled
-from rescheduler.migrate.tickets import Ticket
+from rescheduler.migrate.queue.migrator import Figures, Migrator, migrating
+from rescheduler.migrate.record.handles import Handle
+from rescheduler.migrate.record.store import NotInstalled
 
 __all__ = [
     "Figures",
+    "Handle",
     "Intent",
     "Migrator",
     "NotInstalled",
     "Outcome",
-    "Ticket",
     "migrating",
 ]

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from rescheduler.model import names
 from rescheduler.model.resources import Resources
 
 
@@ -61,3 +62,8 @@ class Pod:
     @property
     def full_name(self) -> str:
         return f"{self.namespace}/{self.name}"
+
+
+def is_part_of_its_node(owner: Owner | None, annotations: Mapping[str, str]) -> bool:
+    """Of a DaemonSet, or static: it ends with the node, and keeps nobody from emptying it."""
+    return names.MIRROR_POD in annotations or (owner is not None and owner.kind == "DaemonSet")

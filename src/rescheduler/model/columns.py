@@ -45,6 +45,8 @@ class Flag(IntFlag):
     """The scheduler has found no place for it."""
     ASSUMED = 32
     """Not seen yet: the copy that a move in flight is going to make, or has just made."""
+    LEFT = 64
+    """Ready, but taken out of its Services by our own hand: its copy serves."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

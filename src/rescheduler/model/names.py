@@ -13,6 +13,8 @@ MIGRATION_REASON = PREFIX + "migration-reason"
 MIGRATION_TIME = PREFIX + "migration-time"
 ORIGINAL_POD = PREFIX + "original-pod"
 ORIGINAL_POD_NAME = PREFIX + "original-pod-name"
+# As DO_NOT_DISRUPT beside it says: by that we, and not its user, asked karpenter to spare it.
+OWN_DO_NOT_DISRUPT = "rescheduler.io/do-not-disrupt"
 # The containers whose size was changed while the pod ran, and kept when it was moved.
 RESIZED = "rescheduler.io/resized"
 
@@ -34,6 +36,12 @@ STATUS_COMPLETED = "completed"
 # On a pod whose owner wants it moved in one way only: "Surge" or "Steer".
 WAY = "rescheduler.io/way"
 
+# On a pod whose owner knows how long its requests last: counts before `migration.linger`.
+LINGER = "rescheduler.io/linger"
+
+# Why an original is not Ready that leaves its Services before it is told to end: in its condition.
+LEAVING = "LeavingItsServices"
+
 # On a node that we cordoned, and will uncordon.
 CORDONED = "rescheduler.io/cordoned"
 
@@ -47,6 +55,11 @@ STEERING = "rescheduler.io/steering"
 
 # On a temporary PodDisruptionBudget: the name of the record that it belongs to.
 RECORD = "rescheduler.io/migration"
+
+# On the Lease: why nothing new is begun, since when, and by whom.
+PAUSED = "rescheduler.io/paused"
+PAUSED_SINCE = "rescheduler.io/paused-since"
+PAUSED_BY = "rescheduler.io/paused-by"
 
 DELETION_COST = "controller.kubernetes.io/pod-deletion-cost"
 LOWEST_DELETION_COST = "-2147483648"
@@ -86,6 +99,7 @@ READ_ON_PODS = frozenset(
         SAFE_TO_EVICT,
         SAFE_TO_EVICT_VOLUMES,
         DO_NOT_DISRUPT,
+        OWN_DO_NOT_DISRUPT,
         PREFER_NO_EVICTION,
         EVICT,
         WAY,

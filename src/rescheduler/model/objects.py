@@ -39,3 +39,11 @@ def annotations(raw: Object) -> Mapping[str, str]:
 def spec(raw: Object) -> Object:
     """What is empty was left out when the object was read."""
     return raw.get("spec") or {}
+
+
+def version_of(found: Object) -> int:
+    """Versions of one object may be compared (Kubernetes 1.35 says so for all servers); where they
+    are no numbers, none is newer than another.
+    """
+    version: str = found["metadata"].get("resourceVersion") or ""
+    return int(version) if version.isdigit() else 0

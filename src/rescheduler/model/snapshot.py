@@ -22,7 +22,7 @@ from rescheduler.model.columns import (
 )
 from rescheduler.model.objects import Object
 from rescheduler.model.resources import Resources
-from rescheduler.model.usage import Usage
+from rescheduler.model.usage import REQUESTS, Usage
 
 Key = tuple[str, str]
 """Namespace (empty for what has none) and name."""
@@ -89,6 +89,11 @@ class Snapshot:
         # What has been worked out so far is about nodes and pods, and not about what they use.
         vars(made).update({name: each for name, each in vars(self).items() if name != "usage"})
         return made
+
+    @property
+    def measured(self) -> Usage | None:
+        """Usage, unless nobody has measured it, and it is what pods ask for."""
+        return None if self.usage is None or self.usage.source == REQUESTS else self.usage
 
     # ------------------------------------------------------------------ nodes
 

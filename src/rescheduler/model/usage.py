@@ -2,12 +2,16 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Final
 
 import numpy as np
 import numpy.typing as npt
 
 Figures = npt.NDArray[np.float64]
 """CPU in thousandths of a core, memory in bytes; NaN: unknown, which is not zero."""
+
+REQUESTS: Final = "requests"
+"""The source of usage that nobody measured."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

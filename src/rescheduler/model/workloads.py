@@ -11,9 +11,11 @@ def recreates(deployment: Object) -> bool:
     return bool(strategy.get("type") == "Recreate")
 
 
-def why_unsettled(replica_set: Object, deployment: Object | None) -> str:
-    """Why pods of this ReplicaSet should be left alone now; empty when all is at rest."""
-    return why_changing(replica_set, deployment) or why_unready(replica_set)
+def why_unsettled(replica_set: Object, deployment: Object | None, left: int = 0) -> str:
+    """Why pods of this ReplicaSet should be left alone now; empty when all is at rest. `left` are
+    those that we have taken out of their Services, and whose copies serve.
+    """
+    return why_changing(replica_set, deployment) or why_unready(replica_set, left)
 
 
 def why_changing(replica_set: Object, deployment: Object | None) -> str:
@@ -29,11 +31,12 @@ def why_changing(replica_set: Object, deployment: Object | None) -> str:
     return ""
 
 
-def why_unready(replica_set: Object) -> str:
+def why_unready(replica_set: Object, left: int = 0) -> str:
     replicas = spec(replica_set).get("replicas", 1)
-    status = replica_set.get("status") or {}
-    if status.get("readyReplicas", 0) != replicas:
-        return f"{status.get('readyReplicas', 0)} of {replicas} of its ReplicaSet's pods are Ready"
+    ready = (replica_set.get("status") or {}).get("readyReplicas", 0)
+    # It may not have heard of those yet.
+    if not ready <= replicas <= ready + left:
+        return f"{ready} of {replicas} of its ReplicaSet's pods are Ready"
     return ""
 
 

@@ -17,9 +17,9 @@ from rescheduler.model.moves import Move
 from rescheduler.model.snapshot import Gap, Snapshot
 from rescheduler.observe import sources
 from rescheduler.observe.following import Follower
-from rescheduler.observe.placing import placement_of
 from rescheduler.observe.state import ClusterState
 from rescheduler.observe.usage import Placement, Sampler, choose, unknown
+from rescheduler.observe.usage.placement import placement_of
 
 _PATIENCE_SECONDS: Final = 20.0
 """How long a first listing may stand still, with a problem, before that problem is the answer."""
@@ -81,7 +81,7 @@ class Observer:
             waiting = [
                 each
                 for each in self._followers.values()
-                if not each.settled and not self._is_given_up(each, patience_seconds)
+                if not each.is_settled and not self._is_given_up(each, patience_seconds)
             ]
             if not waiting:
                 return
@@ -111,6 +111,11 @@ class Observer:
         """What is not, or not freshly, known."""
         found = (follower.gap() for _, follower in sorted(self._followers.items()))
         return tuple(gap for gap in found if gap is not None)
+
+    def lags(self) -> dict[str, float]:
+        """By resource: for how many seconds nothing was heard of it."""
+        now = self._clock.monotonic()
+        return {name: now - each.heard_at for name, each in self._followers.items()}
 
     def nodes(self) -> tuple[Node, ...]:
         """In no order. Costs less than a snapshot, which the next change has to copy."""

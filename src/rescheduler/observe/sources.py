@@ -14,6 +14,7 @@ from rescheduler.wire import (
     HORIZONTAL_POD_AUTOSCALERS,
     JOBS,
     NAMESPACES,
+    NETWORK_POLICIES,
     NODES,
     PERSISTENT_VOLUME_CLAIMS,
     PERSISTENT_VOLUMES,
@@ -48,6 +49,7 @@ ALL: Final = (
     RUNTIME_CLASSES,
     # Who talks to them.
     SERVICES,
+    NETWORK_POLICIES,
     ENDPOINT_SLICES,
     # Where their data is.
     PERSISTENT_VOLUME_CLAIMS,

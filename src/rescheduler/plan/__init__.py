@@ -7,9 +7,19 @@ Pure: no I/O, no clock, no logging. What does not belong here: how a pod is move
 from rescheduler.plan.checking import why_not_there
 from rescheduler.plan.desk import Desk, Search
 from rescheduler.plan.fitting import Memory
-from rescheduler.plan.planning import needs, plan, plan_at
+from rescheduler.plan.planning import musts, needs, plan, plan_at
 from rescheduler.plan.strategies import BY_NAME
 
 STRATEGIES = tuple(BY_NAME)
 
-__all__ = ["STRATEGIES", "Desk", "Memory", "Search", "needs", "plan", "plan_at", "why_not_there"]
+__all__ = [
+    "STRATEGIES",
+    "Desk",
+    "Memory",
+    "Search",
+    "musts",
+    "needs",
+    "plan",
+    "plan_at",
+    "why_not_there",
+]

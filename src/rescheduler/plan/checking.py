@@ -6,22 +6,21 @@ that takes a few milliseconds where a plan takes hundreds.
 
 from collections.abc import Iterable
 from dataclasses import replace
-from typing import Final
 
 import numpy as np
 
 from rescheduler.config import Configuration
 from rescheduler.model import names
 from rescheduler.model.columns import NONE, Flag
+from rescheduler.model.maintenance import is_in_maintenance
 from rescheduler.model.moves import Move, Way
 from rescheduler.model.resources import Resources
 from rescheduler.model.snapshot import Snapshot
+from rescheduler.model.strategies import NODE_MAINTENANCE
 from rescheduler.plan.adopting import as_adopted
-from rescheduler.plan.fitting import Memory, Placement, is_in_maintenance
+from rescheduler.plan.fitting import Memory, Placement
 from rescheduler.plan.fitting.nodes import who_removes
 from rescheduler.plan.movable import Movable
-
-_MAINTENANCE: Final = "NodeMaintenance"
 
 
 def why_not_there(
@@ -64,8 +63,8 @@ def _reasons(
     if way is Way.SURGE and (why := movable.why_interrupted(row)):
         yield f"it would have to be interrupted by now: {why}"
     source = snapshot.nodes[snapshot.node_numbers[move.source]]
-    is_leaving = is_in_maintenance(source) or source.unschedulable or who_removes(source)
-    if move.strategy == _MAINTENANCE and not is_leaving:
+    is_leaving = is_in_maintenance(source.labels) or source.unschedulable or who_removes(source)
+    if move.strategy == NODE_MAINTENANCE and not is_leaving:
         yield f"{move.source} is not to be emptied any more"
     for end, node in (("source", move.source), ("target", move.target)):
         labels = snapshot.nodes[snapshot.node_numbers[node]].labels

@@ -13,8 +13,8 @@ from typing import Final
 import numpy as np
 
 from rescheduler.config import Configuration
-from rescheduler.model import names
-from rescheduler.model.cluster import Node
+from rescheduler.model import names, podmigration
+from rescheduler.model.cluster import Node, is_part_of_its_node
 from rescheduler.model.columns import NONE, Flag
 from rescheduler.model.moves import Emptying, Passing, Way
 from rescheduler.model.selectors import EVERYTHING
@@ -24,8 +24,7 @@ from rescheduler.plan.fitting import Memory, Placement
 from rescheduler.plan.groups import Groups
 from rescheduler.plan.loads import Loads, Mask
 from rescheduler.plan.movable import Movable
-from rescheduler.plan.records import is_asked, is_ending
-from rescheduler.plan.spare import spare_nodes
+from rescheduler.plan.spare import kept_nodes, packed_nodes, spare_nodes
 from rescheduler.plan.vacated import Vacated
 
 NO_LIMIT: Final = 2**31
@@ -33,6 +32,10 @@ NO_LIMIT: Final = 2**31
 
 def never() -> bool:
     return False
+
+
+def nobody(_: str) -> None:
+    """Nobody measures it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,6 +47,8 @@ class Search:
     """Counted by the search itself: the same number gives the same plan."""
     stop: Callable[[], bool] = never
     """Asked between steps: a time limit, from whoever has a clock."""
+    lap: Callable[[str], None] = nobody
+    """Told when strategies begin (by an empty name) and when each has decided: for the same."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -115,12 +120,31 @@ class Desk:
     def usable(self) -> Mask:
         """Nodes to which we may move something at all, whatever the rules of the scheduler say."""
         found = self.in_scope & ~self.closed
-        return found if self.is_asked else found & ~self.movable.history.resting_nodes
+        return found if self.is_asked else found & ~self.movable.cooldowns.resting_nodes
 
     @cached_property
     def spare(self) -> Mask:
         """Nodes that an autoscaler would remove soon, as the snapshot has them."""
-        return spare_nodes(self.snapshot, self.placement, self.configuration.node_autoscaler)
+        settings = self.configuration.node_autoscaler
+        return spare_nodes(self.snapshot, self.placement, settings, self.packed)
+
+    @cached_property
+    def packed(self) -> Mask:
+        """Nodes that their autoscaler packs by requests: they are relieved, but not evened out."""
+        return packed_nodes(self.snapshot, self.configuration.node_autoscaler)
+
+    @cached_property
+    def kept(self) -> Mask:
+        """Of these, those that karpenter keeps for a while if it is asked to: when others are
+        measured to be overloaded, not to move what pods ask for.
+        """
+        can_ask = bool(self.configuration.migration.do_not_disrupt_seconds)
+        return kept_nodes(self.snapshot, self.packed & can_ask & (self.loads.word == "usage"))
+
+    @property
+    def left_alone(self) -> Mask:
+        """Nodes that are not filled for load."""
+        return self.spare & ~self.kept
 
     def way(self, row: int) -> Way:
         return self.movable.way(row)
@@ -188,11 +212,9 @@ class Desk:
         return self.groups.members(row)
 
     def is_part_of_its_node(self, row: int) -> bool:
-        """Of a DaemonSet, or static: it ends with the node, and keeps nobody from emptying it."""
         pods = self.snapshot.pods
         owner = self.snapshot.owners[pods.owner[row]] if pods.owner[row] != NONE else None
-        is_static = names.MIRROR_POD in pods.annotations.get(row, {})
-        return is_static or (owner is not None and owner.kind == "DaemonSet")
+        return is_part_of_its_node(owner, pods.annotations.get(row, {}))
 
     def name(self, row: int) -> str:
         return self.snapshot.pods.names[row]
@@ -246,7 +268,11 @@ class Desk:
         pods, rows = self.snapshot.pods, self.snapshot.rows
         assumed = rows[pods.flags[rows] & int(Flag.ASSUMED) != 0].tolist()
         moved = {pods.annotations[row][names.ORIGINAL_POD] for row in assumed}
-        others = {uid for uid, each in unfinished.items() if is_asked(each) or is_ending(each)}
+        others = {
+            uid
+            for uid, each in unfinished.items()
+            if podmigration.is_asked(each) or podmigration.is_taken_over(each)
+        }
         return len((moved | unfinished.keys()) - others)
 
     def move(self, row: int, target: int, reason: str, *, asked: bool = False) -> None:

@@ -11,8 +11,8 @@ from rescheduler.model.cluster import Pod
 from rescheduler.model.columns import NONE
 from rescheduler.model.moves import Move, Plan, Report, Way
 from rescheduler.model.snapshot import Snapshot
+from rescheduler.plan.cooldowns import UNSETTLED
 from rescheduler.plan.desk import Desk
-from rescheduler.plan.history import UNSETTLED
 from rescheduler.plan.loads import RESOURCES
 from rescheduler.plan.spare import LEFT_ALONE
 
@@ -110,8 +110,8 @@ def _verdicts(desk: Desk, row: int) -> Iterable[Verdict]:
         reasons = () if fits[number] else desk.placement.why_not(row, number, way)
         if not desk.in_scope[number]:
             reasons = (*reasons, "it is not in scope.nodeSelector")
-        elif desk.movable.history.resting_nodes[number]:
+        elif desk.movable.cooldowns.resting_nodes[number]:
             reasons = (*reasons, f"it {UNSETTLED}")
-        elif desk.spare[number]:
+        elif desk.left_alone[number]:
             reasons = (*reasons, f"it {LEFT_ALONE}")
         yield Verdict(node=node.name, reasons=reasons)

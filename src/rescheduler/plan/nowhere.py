@@ -8,10 +8,10 @@ import numpy as np
 
 from rescheduler.model import resources
 from rescheduler.model.columns import NONE
+from rescheduler.plan.cooldowns import UNSETTLED
 from rescheduler.plan.desk import Desk
-from rescheduler.plan.history import UNSETTLED
 from rescheduler.plan.loads import Mask
-from rescheduler.plan.spare import LEFT_ALONE
+from rescheduler.plan.spare import LEFT_ALONE, PACKED
 
 _MANY: Final = 50
 _SOME: Final = 20
@@ -21,24 +21,27 @@ Part = tuple[str, int, str]
 """Why, of how many nodes, and how sure that is: empty, `about ` or `at least `."""
 
 
-def why_nowhere(desk: Desk, row: int, *, balancing: bool = False) -> str:
+def why_nowhere(desk: Desk, row: int, *, balancing: bool = False, evening: bool = False) -> str:
     """Of a pod that has no target now. Every node counts for the first rule that excludes it.
 
-    Balancing: of those that are left to an autoscaler, none was asked.
+    Balancing: of those that are left to an autoscaler, none was asked; evening: nor of those that
+    it packs.
     """
     others = np.ones(len(desk.nodes), np.bool_)
     if desk.placement.place[row] != NONE:
         others[desk.placement.place[row]] = False
     if not others.any():
         return "there is no other node"
-    most_first = sorted(
-        _parts(desk, row, others, ~desk.spare | (not balancing)), key=lambda part: -part[1]
-    )
+    left_alone = [(~desk.packed, f"the node {PACKED}")] if evening else []
+    left_alone += [(~desk.left_alone, f"the node {LEFT_ALONE}")] if balancing else []
+    most_first = sorted(_parts(desk, row, others, left_alone), key=lambda part: -part[1])
     told = [f"{why} ({sure}{_nodes(count)})" for why, count, sure in most_first if count]
     return "no node takes it: " + "; ".join(told)
 
 
-def _parts(desk: Desk, row: int, others: Mask, asked: Mask) -> Iterator[Part]:
+def _parts(
+    desk: Desk, row: int, others: Mask, left_alone: list[tuple[Mask, str]]
+) -> Iterator[Part]:
     """From what is true of a node whatever the pod to what depends on who else is there."""
     placement = desk.placement
     left = others.copy()
@@ -46,7 +49,7 @@ def _parts(desk: Desk, row: int, others: Mask, asked: Mask) -> Iterator[Part]:
         (desk.in_scope, "the node is not in scope.nodeSelector"),
         (~desk.closed, "the node is being emptied"),
         (desk.usable, f"the node {UNSETTLED}"),
-        (asked, f"the node {LEFT_ALONE}"),
+        *left_alone,
     ):
         yield words, int((left & ~mask).sum()), ""
         left &= mask

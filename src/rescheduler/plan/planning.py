@@ -7,13 +7,15 @@ import numpy as np
 
 from rescheduler.config import Configuration
 from rescheduler.model.columns import NONE, Numbers
+from rescheduler.model.maintenance import is_in_maintenance
 from rescheduler.model.moves import Imbalance, Move, NodeLoad, Plan, Refusal, Report, Way
 from rescheduler.model.resources import CPU, MEMORY
 from rescheduler.model.snapshot import Gap, Snapshot
+from rescheduler.model.strategies import NODE_MAINTENANCE
 from rescheduler.plan import fitting, movable
 from rescheduler.plan.balancing.taking_part import taking_part
 from rescheduler.plan.desk import Desk, Search
-from rescheduler.plan.fitting import Memory, is_in_maintenance
+from rescheduler.plan.fitting import Memory
 from rescheduler.plan.loads import RESOURCES, Figures, Mask
 from rescheduler.plan.strategies import BY_NAME, IN_ORDER, Strategy
 from rescheduler.plan.waves import waves
@@ -26,10 +28,11 @@ WELCOME: Final = movable.WELCOME
 
 def needs(strategies: Iterable[str]) -> frozenset[str]:
     """The resources that these have to see, or are glad to."""
-    return _musts(strategies) | WELCOME
+    return musts(strategies) | WELCOME
 
 
-def _musts(strategies: Iterable[str]) -> frozenset[str]:
+def musts(strategies: Iterable[str]) -> frozenset[str]:
+    """Those without which one of them rests."""
     return ALWAYS_NEEDED.union(*(BY_NAME[name].needs for name in strategies))
 
 
@@ -48,6 +51,7 @@ def plan_at(desk: Desk) -> Plan:
     before = desk.loads.percent
     eligible = taking_part(desk)
     pods_before = _pods_by_node(desk)
+    desk.search.lap("")
     reports = [
         _decide(strategy, desk)
         for strategy in IN_ORDER
@@ -77,7 +81,9 @@ def _decide(strategy: Strategy, desk: Desk) -> Report:
     if why := _why_it_rests(strategy, desk):
         return Report(strategy=strategy.name, acted=False, blind=True, summary=why)
     desk.strategy, desk.is_asked = strategy.name, strategy.is_asked
-    return strategy.decide(desk)
+    report = strategy.decide(desk)
+    desk.search.lap(strategy.name)
+    return report
 
 
 def _why_it_rests(strategy: Strategy, desk: Desk) -> str:
@@ -183,17 +189,17 @@ def _note_what_was_not_seen(desk: Desk) -> None:
     left_out = [
         gap.source
         for gap in desk.snapshot.gaps
-        if gap.left_out and gap.source in _musts(desk.configuration.enabled_strategies)
+        if gap.left_out and gap.source in musts(desk.configuration.enabled_strategies)
     ]
     if left_out:
         desk.note(f"not in the file, so taken as if there were none: {', '.join(left_out)}")
 
 
 def _note_unasked_maintenance(desk: Desk) -> None:
-    if "NodeMaintenance" in desk.configuration.enabled_strategies:
+    if NODE_MAINTENANCE in desk.configuration.enabled_strategies:
         return
     for node in desk.nodes:
-        if is_in_maintenance(node):
+        if is_in_maintenance(node.labels):
             desk.note(
                 f"{node.name} is labelled for maintenance, and NodeMaintenance is not among "
                 "enabledStrategies: nobody empties it"

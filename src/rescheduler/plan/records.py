@@ -4,27 +4,31 @@ As they are kept in the cluster: whoever plans next, after a crash or somewhere 
 same. Where there are none, because nobody installed them or nobody may look, nobody waits.
 """
 
-import hashlib
 from collections.abc import Iterable, Mapping
-from datetime import datetime
 from functools import cached_property
 from typing import Final
 
-from rescheduler.config import Configuration, durations
-from rescheduler.model import controllers, reasons
+from rescheduler.config import Configuration
+from rescheduler.documents import durations
+from rescheduler.model import controllers, podmigration
 from rescheduler.model.columns import NONE, Flag
 from rescheduler.model.moves import Passing
 from rescheduler.model.objects import Object, spec
+from rescheduler.model.podmigration import (
+    Reason,
+    attempt_of,
+    has_failed,
+    message_of,
+    owner_of,
+    pod_uid,
+    reason_of,
+    reasons,
+    retries,
+)
 from rescheduler.model.snapshot import Snapshot
 
-SOURCE: Final = "podmigrations"
+SOURCE: Final = podmigration.PLURAL
 
-COMPLETED: Final = "Completed"
-FAILED: Final = "Failed"
-_SPREAD: Final = 0.25
-"""What failed together is not to be tried together: some rest longer, by this share at most."""
-_DOUBLED_FOR_GIVING_WAY: Final = 3
-"""Times at most: a rollout ends, and then it is to be tried soon."""
 _FORCED_REST_SECONDS: Final = 5.0
 """At most, when what stood in the way passes and somebody waits for the node: kubectl drain asks
 for an eviction again after as long.
@@ -87,9 +91,9 @@ class Records:
     def unfinished(self) -> Mapping[str, Object]:
         """By the UID of the pod: neither completed nor failed."""
         return {
-            _uid(record): record
+            pod_uid(record): record
             for record in self._all.values()
-            if _phase(record) not in (COMPLETED, FAILED)
+            if not podmigration.is_over(record)
         }
 
     def moving(self) -> Iterable[int]:
@@ -99,7 +103,7 @@ class Records:
         known = self.unfinished
         uids = enumerate(self._snapshot.pods.uids)
         for row, uid in [each for each in uids if each[1] in known]:
-            if not is_ending(known[uid]):
+            if not podmigration.is_taken_over(known[uid]):
                 yield row
 
     # ------------------------------------------------------------------ failures
@@ -109,29 +113,29 @@ class Records:
         """By the UID of the pod, in order of their attempts."""
         found: dict[str, list[Object]] = {}
         for _, record in sorted(self._all.items()):
-            if _phase(record) == FAILED and not self._is_forgiven(record):
-                found.setdefault(_uid(record), []).append(record)
-        return {uid: sorted(records, key=_attempt) for uid, records in found.items()}
+            if has_failed(record) and not self._is_forgiven(record):
+                found.setdefault(pod_uid(record), []).append(record)
+        return {uid: sorted(records, key=attempt_of) for uid, records in found.items()}
 
     def _why_held_back(self, failed: list[Object]) -> Iterable[str]:
         last = failed[-1]
-        name, why = last["metadata"]["name"], _status(last).get("reason") or "of no known reason"
+        name, why = last["metadata"]["name"], reason_of(last) or "of no known reason"
         # Older records may be gone by now: the last one knows how many there were.
-        times = max(len(failed), _attempt(last) - self._attempts_forgiven.get(_uid(last), 0))
-        counted = _counted(failed, times)
+        times = max(len(failed), attempt_of(last) - self._attempts_forgiven.get(pod_uid(last), 0))
+        counted = retries.counted(failed, times)
         if counted >= self._retry.attempts:
             yield (
                 f"{_moves(counted)} failed, the last as {why} (pmig {name}): it stays until "
                 f"`rescheduler retry {name}`"
             )
             return
-        doubled = max(counted - 1, min(times - 1, _DOUBLED_FOR_GIVING_WAY))
         first = self._retry.back_off_seconds
         # Who is controlled is made anew when it is evicted.
-        is_passing = reasons.is_passing(why, other_way=bool(_status(last).get("owner")))
+        is_passing = reasons.is_passing(why, other_way=bool(owner_of(last)))
         if self._forced is not None and is_passing:
             first = min(first, _FORCED_REST_SECONDS)
-        rest = first * 2**doubled * (1 + _SPREAD * _share(_uid(last)))
+        doublings = retries.doublings(counted, times)
+        rest = retries.spread(retries.back_off_seconds(first, doublings), pod_uid(last))
         if any(self._is_within(each, rest) for each in failed):
             words = f"its move failed as {why} (pmig {name}), and it rests for {_text(rest)}"
             yield Passing(words) if is_passing else words
@@ -145,7 +149,7 @@ class Records:
         """By the UID of the pod: the number of the last of them."""
         found: dict[str, int] = {}
         for record in filter(self._is_forgiven, self._all.values()):
-            found[_uid(record)] = max(found.get(_uid(record), 0), _attempt(record))
+            found[pod_uid(record)] = max(found.get(pod_uid(record), 0), attempt_of(record))
         return found
 
     @cached_property
@@ -153,11 +157,10 @@ class Records:
         """By the UID of the workload: why, with the name of the record."""
         found: dict[str, str] = {}
         for (_, name), record in sorted(self._all.items()):
-            status = _status(record)
-            owner = (status.get("owner") or {}).get("uid")
-            is_so = _phase(record) == FAILED and status.get("reason") in reasons.NO_COPY
+            owner = owner_of(record).get("uid")
+            is_so = has_failed(record) and reason_of(record) in reasons.NO_COPY
             if owner and is_so and self._is_within(record, _NO_COPY_SECONDS):
-                found[owner] = f"{status.get('message') or status['reason']} (pmig {name})"
+                found[owner] = f"{message_of(record) or reason_of(record)} (pmig {name})"
         return found
 
     @cached_property
@@ -167,9 +170,8 @@ class Records:
         """
         found: dict[str, str] = {}
         for (namespace, name), record in sorted(self._all.items()):
-            status = _status(record)
-            owner = status.get("owner") or {}
-            was_left = _phase(record) == FAILED and status.get("reason") == reasons.LEFT_SHORT
+            owner = owner_of(record)
+            was_left = has_failed(record) and reason_of(record) == reasons.LEFT_SHORT
             if (
                 owner.get("uid")
                 and was_left
@@ -185,7 +187,7 @@ class Records:
         not made anew, in words. However long ago, and whoever asks: the next one may be lost, too.
         """
         return {
-            owner["uid"]: f"nobody has made {spec(record)['pod']['name']} of its {_kind(owner)} "
+            owner["uid"]: f"nobody has made {podmigration.pod_name(record)} of its {_kind(owner)} "
             f"anew, which was evicted: the others stay until somebody does, or `kubectl delete "
             f"pmig {record['metadata']['name']}`"
             for record, owner in self._of_foreign(reasons.LEFT_SHORT)
@@ -196,8 +198,8 @@ class Records:
     def _put_back(self) -> Mapping[tuple[str, str], str]:
         """The same of who was made anew and is where he was; by UID of the controller, and node."""
         found: dict[tuple[str, str], str] = {}
-        for record, owner in self._of_foreign(reasons.BACK_ON_SOURCE):
-            made, name = _status(record).get("newPod") or {}, record["metadata"]["name"]
+        for record, owner in self._of_foreign(Reason.BACK_ON_SOURCE):
+            made, name = podmigration.new_pod_of(record), record["metadata"]["name"]
             if made.get("uid") in self._pods_of(owner["uid"]):
                 found[owner["uid"], made.get("node", "")] = (
                     f"its {_kind(owner)} has put {made.get('name')} back on {made.get('node')}: "
@@ -205,12 +207,12 @@ class Records:
                 )
         return found
 
-    def _of_foreign(self, reason: str) -> Iterable[tuple[Object, Object]]:
+    def _of_foreign(self, reason: Reason) -> Iterable[tuple[Object, Object]]:
         """Migrations that failed for this reason, with their owner."""
         for _, record in sorted(self._all.items()):
-            owner = _status(record).get("owner") or {}
-            has_failed = _phase(record) == FAILED and _status(record).get("reason") == reason
-            if has_failed and owner.get("uid") and controllers.is_foreign(_kind(owner)):
+            owner = owner_of(record)
+            is_so = has_failed(record) and reason_of(record) == reason
+            if is_so and owner.get("uid") and controllers.is_foreign(_kind(owner)):
                 yield record, owner
 
     def _pods_of(self, uid: str) -> Mapping[str, str]:
@@ -238,65 +240,23 @@ class Records:
         found = self._snapshot.find(source, namespace, owner.get("name", ""))
         if found is None or found["metadata"].get("uid") != owner["uid"]:
             return False
-        ready: int = _status(found).get("readyReplicas") or 0
+        ready: int = (found.get("status") or {}).get("readyReplicas") or 0
         wanted: int = spec(found).get("replicas", 1)
         return ready < wanted
 
     def _is_within(self, record: Object, seconds: float) -> bool:
         """It ended less than so long ago. Without a clock nobody rests."""
-        told = _status(record).get("completionTime") or record["metadata"].get("creationTimestamp")
-        if not told or not self._snapshot.taken_at:
-            return False
         try:
-            ended = datetime.fromisoformat(told)
+            ended = podmigration.ended_at(record) or podmigration.created_at(record)
         except (TypeError, ValueError):
             return False
-        if ended.tzinfo is None:
+        if ended is None or ended.tzinfo is None or not self._snapshot.taken_at:
             return False
         return self._snapshot.taken_at - ended.timestamp() < seconds
 
 
-def is_asked(record: Object) -> bool:
-    """By a person, who may have written the record himself; else we chose the move."""
-    return bool(spec(record).get("asked", True))
-
-
-def is_ending(record: Object) -> bool:
-    """The copy serves in place of the original, which is told to end: that holds up nobody."""
-    status = _status(record)
-    return status.get("step") == "WaitGone" and status.get("method") in ("Surge", "Copy")
-
-
 def _kind(owner: Object) -> str:
     return controllers.known_as(owner.get("kind", ""), owner.get("apiVersion", ""))
-
-
-def _uid(record: Object) -> str:
-    return str((spec(record).get("pod") or {}).get("uid") or "")
-
-
-def _counted(failed: list[Object], times: int) -> int:
-    """Those that count as attempts, of so many. What is gone was as the oldest that is there."""
-    counts = [_status(each).get("reason") not in reasons.GAVE_WAY for each in failed]
-    return sum(counts) + counts[0] * (times - len(failed))
-
-
-def _share(uid: str) -> float:
-    """From 0 to 1, the same for the same pod whoever asks."""
-    return int.from_bytes(hashlib.sha256(uid.encode()).digest()[:4]) / 2**32
-
-
-def _attempt(record: Object) -> int:
-    told = spec(record).get("attempt")
-    return told if isinstance(told, int) else 1
-
-
-def _status(record: Object) -> Object:
-    return record.get("status") or {}
-
-
-def _phase(record: Object) -> str:
-    return str(_status(record).get("phase") or "")
 
 
 def _moves(times: int) -> str:

@@ -3,9 +3,12 @@ would undo what saves a node, or the pods would be moved again when the node goe
 
 cluster-autoscaler removes a node of which no more than a share of cpu and memory is asked for, if
 all of its pods have a place elsewhere. karpenter asks only the latter, and begins with those whose
-pods are fewest; before its taint it leaves no mark on a node.
+pods are fewest for what they cost; before its taint it leaves no mark on a node. So of the nodes
+that are packed like this, any may go as soon as load falls: those are taken to stay that its pool
+would need all the same if a third of it were gone, counted from the last that it would give up.
 """
 
+from collections.abc import Iterable
 from typing import Final
 
 import numpy as np
@@ -15,29 +18,71 @@ from rescheduler.model import names
 from rescheduler.model.cluster import Node
 from rescheduler.model.columns import NONE, Flag, Numbers
 from rescheduler.model.resources import CPU
+from rescheduler.model.selectors import Selector
 from rescheduler.model.snapshot import Snapshot
 from rescheduler.plan.fitting import Mask, Placement
 from rescheduler.plan.loads import RESOURCES, Figures
+from rescheduler.plan.movable.annotations import is_undisturbed
 
-_SPARE: Final = "left to the autoscaler of nodes, being used little (nodeAutoscaler)"
 _EMPTIEST: Final = 50
 """Nodes that are asked first: where many are spare, these have room enough for any of them."""
-LEFT_ALONE: Final = f"is {_SPARE}"
-MANY_LEFT_ALONE: Final = f"are {_SPARE}"
+_LASTS: Final = 2 / 3
+"""Of what pods ask for: load that falls further within minutes is rare."""
+LEFT_ALONE: Final = "is left to the autoscaler of nodes, which may remove it soon (nodeAutoscaler)"
+MANY_LEFT_ALONE: Final = (
+    "are left to the autoscaler of nodes, which may remove them soon (nodeAutoscaler)"
+)
+PACKED: Final = "is packed by its autoscaler, and not evened out (nodeAutoscaler.packedNodes)"
+MANY_PACKED: Final = (
+    "are packed by their autoscaler, and not evened out (nodeAutoscaler.packedNodes)"
+)
+FULL: Final = "is full by requests as its autoscaler means it to be (nodeAutoscaler.packedNodes)"
+MANY_FULL: Final = (
+    "are full by requests as their autoscaler means them to be (nodeAutoscaler.packedNodes)"
+)
+"""Of nodes, in words."""
 
 
-def spare_nodes(snapshot: Snapshot, placement: Placement, settings: NodeAutoscaler) -> Mask:
+def packed_nodes(snapshot: Snapshot, settings: NodeAutoscaler) -> Mask:
+    """By node: its autoscaler packs it by requests, and whoever evens it out works against it."""
+    return _matching(snapshot.nodes, settings.packed_nodes)
+
+
+def kept_nodes(snapshot: Snapshot, packed: Mask) -> Mask:
+    """By node: karpenter leaves it alone for a while when a pod asks for it that we moved there."""
+    found = packed.copy()
+    for number in np.flatnonzero(packed).tolist():
+        found[number] = names.NODE_POOL in snapshot.nodes[number].labels
+    return found
+
+
+def spare_nodes(
+    snapshot: Snapshot, placement: Placement, settings: NodeAutoscaler, packed: Mask
+) -> Mask:
     """By node, as pods are placed now."""
-    found = np.array([_may_be_removed(node, settings) for node in snapshot.nodes], np.bool_)
-    found &= placement.nodes_open
-    found &= _asked_percent(snapshot, placement) <= settings.scale_down_utilization_percent
-    if not settings.scale_down_utilization_percent or not found.any():
-        return np.zeros(len(snapshot.nodes), np.bool_)
-    found[_held_by_pods(snapshot, placement)] = False
+    none = np.zeros(len(snapshot.nodes), np.bool_)
+    if not settings.scale_down_utilization_percent:
+        return none
+    used_little = _asked_percent(snapshot, placement) <= settings.scale_down_utilization_percent
+    is_same = settings.node_selector == settings.packed_nodes
+    declared = packed if is_same else _matching(snapshot.nodes, settings.node_selector)
+    found = used_little & declared
+    removable = (found | packed) & placement.nodes_open
+    if not removable.any():
+        return none
+    removable &= ~np.array([_stays(node) for node in snapshot.nodes], np.bool_)
+    removable[_held_by_pods(snapshot, placement)] = False
     guests_of = _Guests(snapshot, placement)
+    found &= removable
     numbers = np.flatnonzero(found).tolist()
     found[[each for each in numbers if not guests_of.have_room(each)]] = False
-    return found
+    return found | (
+        removable & packed & ~_lasting(snapshot, placement, guests_of, packed, removable)
+    )
+
+
+def _matching(nodes: Iterable[Node], selector: Selector) -> Mask:
+    return np.array([selector.matches(node.labels) for node in nodes], np.bool_)
 
 
 def _asked_percent(snapshot: Snapshot, placement: Placement) -> Figures:
@@ -55,9 +100,9 @@ class _Guests:
     def __init__(self, snapshot: Snapshot, placement: Placement) -> None:
         rows = guests(snapshot, placement.place)
         places = placement.place[rows]
-        self._count = np.bincount(places, minlength=len(snapshot.nodes))
-        self._asked = np.zeros((len(snapshot.nodes), len(snapshot.resource_names)), np.int64)
-        np.add.at(self._asked, places, snapshot.requests[snapshot.pods.asks[rows]])
+        self.count = np.bincount(places, minlength=len(snapshot.nodes))
+        self.asked = np.zeros((len(snapshot.nodes), len(snapshot.resource_names)), np.int64)
+        np.add.at(self.asked, places, snapshot.requests[snapshot.pods.asks[rows]])
         free = np.where(placement.nodes_open[:, None], np.maximum(placement.free, 0), 0)
         self._order = np.argsort(-free[:, snapshot.resource_names.index(CPU)], kind="stable")
         """Nodes, the emptiest first."""
@@ -65,10 +110,10 @@ class _Guests:
 
     def have_room(self, node: int) -> bool:
         """As if all were of the same size. To try it pod by pod would cost more than a plan."""
-        needed = self._asked[node] > 0
+        needed = self.asked[node] > 0
         if not needed.any():
             return True
-        mean, left = self._asked[node, needed] / self._count[node], int(self._count[node])
+        mean, left = self.asked[node, needed] / self.count[node], int(self.count[node])
         for few in (slice(_EMPTIEST), slice(_EMPTIEST, None)):
             slots = np.floor(self._free[few][:, needed] / mean).min(axis=1)
             left -= int(slots[self._order[few] != node].sum())
@@ -77,10 +122,32 @@ class _Guests:
         return False
 
 
-def _may_be_removed(node: Node, settings: NodeAutoscaler) -> bool:
+def _lasting(
+    snapshot: Snapshot, placement: Placement, guests_of: _Guests, packed: Mask, removable: Mask
+) -> Mask:
+    """Of packed nodes: what their pool would need after a fall of load. Those come first that
+    nobody can remove, then those with the most pods for their size, which stands for their price.
+    """
+    columns = [snapshot.resource_names.index(name) for name in RESOURCES]
+    asked = guests_of.asked[:, columns]
+    room = np.where(placement.nodes_open[:, None], snapshot.room[:, columns], 0)
+    rank = room[:, RESOURCES.index(CPU)] / (1 + guests_of.count)
+    rank[~removable] = -1.0
+    pools: dict[str, list[int]] = {}
+    for number in np.flatnonzero(packed).tolist():
+        pools.setdefault(snapshot.nodes[number].labels.get(names.NODE_POOL, ""), []).append(number)
+    found = np.zeros(len(snapshot.nodes), np.bool_)
+    for numbers in pools.values():
+        ordered = np.array(numbers)[np.argsort(rank[numbers], kind="stable")]
+        before = np.cumsum(room[ordered], axis=0) - room[ordered]
+        needed = _LASTS * asked[ordered].sum(axis=0)
+        found[ordered] = (before < needed).any(axis=1)
+    return found
+
+
+def _stays(node: Node) -> bool:
     told = node.annotations
-    stays = "true" in (told.get(names.SCALE_DOWN_DISABLED), told.get(names.DO_NOT_DISRUPT))
-    return not stays and settings.node_selector.matches(node.labels)
+    return "true" in (told.get(names.SCALE_DOWN_DISABLED), told.get(names.DO_NOT_DISRUPT))
 
 
 def guests(snapshot: Snapshot, places: Numbers) -> Numbers:
@@ -106,6 +173,7 @@ def _held_by_pods(snapshot: Snapshot, placement: Placement) -> list[int]:
     held = (
         int(placement.place[row])
         for row, told in snapshot.pods.annotations.items()
-        if told.get(names.SAFE_TO_EVICT) == "false" or told.get(names.DO_NOT_DISRUPT) == "true"
+        if told.get(names.SAFE_TO_EVICT) == "false"
+        or is_undisturbed(snapshot, row, told.get(names.DO_NOT_DISRUPT, ""))
     )
     return [node for node in held if node != NONE]

@@ -73,7 +73,7 @@ async def _simulate(contender: Contender, day: Day, progress: Progress) -> Outco
 
     @asynccontextmanager
     async def connect() -> AsyncIterator[KubeApi]:
-        yield cluster.door(around=around)
+        yield cluster.client(around=around)
 
     async with cluster, AsyncExitStack() as stack:
         measuring = Measuring(cluster, loads, threshold_percent=day.threshold_percent)

@@ -12,14 +12,13 @@ from datetime import UTC, datetime
 from typing import Any, Final, Protocol
 
 from rescheduler.config import Configuration, UsageSettings
+from rescheduler.controller.preview import preview
 from rescheduler.embedded.cluster import EmbeddedCluster
 from rescheduler.embedded.virtual_time import VirtualClock, VirtualTimeLoop
 from rescheduler.kube import Object
-from rescheduler.model import names
+from rescheduler.model import names, strategies
 from rescheduler.model.moves import Plan
 from rescheduler.model.objects import controller, is_active
-from rescheduler.observe.files import take
-from rescheduler.plan import Search, plan
 from rescheduler.simulation.demo_cluster import Made, history
 from rescheduler.simulation.described import Described
 from rescheduler.simulation.dips import Cause, Dip, Dips
@@ -67,7 +66,7 @@ DAY: Final = Scenario(
 """Office hours for most, evenings and nights for others, and now and then a rush."""
 
 CONFIGURATION: Final = Configuration(
-    enabled_strategies=("LoadBalancing", "ResourceOptimization", "NodeMaintenance"),
+    enabled_strategies=(*strategies.BY_DEFAULT, strategies.NODE_MAINTENANCE),
     max_reschedule_pods=0,
     usage=UsageSettings(debounce=1),
 )
@@ -243,11 +242,10 @@ class Demo:
             f"holds, and every budget, of which {self._ending.guarded} allow no disruption.",
         )
         async with self.cluster.connect() as kube:
-            seen = await take(kube, self.cluster.clock, CONFIGURATION.usage)
-        decided = plan(seen.snapshot, CONFIGURATION, search=Search(steps=_STEPS))
-        self._planned = len(decided.moves)
+            seen = await preview(kube, self.cluster.clock, CONFIGURATION, steps=_STEPS)
+        self._planned = len(seen.plan.moves)
         about = f"{len(seen.snapshot.nodes)} nodes, {len(seen.snapshot.rows)} pods"
-        self._audience.sees_plan(decided, about)
+        self._audience.sees_plan(seen.plan, about)
         await self._stand_still(_READ_SECONDS)
 
     async def _move_and_maintain(self) -> None:

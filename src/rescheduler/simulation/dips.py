@@ -11,7 +11,7 @@ from enum import StrEnum
 from typing import Any, Final
 
 from rescheduler.embedded.store import Change, Key, Store, key_of
-from rescheduler.model import conditions
+from rescheduler.model import conditions, podmigration
 from rescheduler.model.objects import Object, controller, is_active
 from rescheduler.wire import (
     DEPLOYMENTS,
@@ -31,7 +31,6 @@ _OWNERS: Final = {
     "ReplicaSet": REPLICA_SETS,
     "StatefulSet": STATEFUL_SETS,
 }
-_OVER: Final = ("Completed", "Failed")
 
 
 class Cause(StrEnum):
@@ -85,9 +84,8 @@ class _InHand:
 
     def hear(self, change: Change) -> None:
         key, record = key_of(change.object), change.object
-        status, spec = record.get("status") or {}, record["spec"]
-        over = change.kind == "DELETED" or status.get("phase") in _OVER
-        uids = (spec["pod"]["uid"], (status.get("newPod") or {}).get("uid"))
+        over = change.kind == "DELETED" or podmigration.is_over(record)
+        uids = (podmigration.pod_uid(record), podmigration.new_pod_of(record).get("uid"))
         for uid in filter(None, uids):
             known = self.pods.setdefault(uid, {})
             if over:
@@ -95,8 +93,8 @@ class _InHand:
                 if not known:
                     del self.pods[uid]
             else:
-                steered = "Steer" in (status.get("method"), spec.get("method"))
-                known[key] = bool(spec.get("mayInterrupt")) and steered
+                goes_first = podmigration.original_goes_first(record)
+                known[key] = podmigration.may_interrupt(record) and goes_first
 
     def cause(self, uid: str) -> Cause:
         known = self.pods.get(uid)
@@ -251,5 +249,5 @@ def _key(resource: Resource, item: dict[str, Any]) -> Workload:
 
 
 def _counts(pod: Object) -> bool:
-    """It is Ready to serve, and nobody has told it to end."""
-    return is_active(pod) and conditions.holds(pod, "Ready")
+    """It is Ready to serve, or its copy does in its place; and nobody has told it to end."""
+    return is_active(pod) and conditions.is_well(pod)

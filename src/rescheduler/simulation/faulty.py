@@ -5,11 +5,11 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Final
 
-from rescheduler.config.suggestions import advice
-from rescheduler.embedded import faults
+from rescheduler.documents.suggestions import advice
 from rescheduler.embedded.apiserver import ApiServer
-from rescheduler.embedded.calls import Around
-from rescheduler.embedded.faults import Trouble
+from rescheduler.embedded.client import faults
+from rescheduler.embedded.client.calls import Around
+from rescheduler.embedded.client.faults import Trouble
 
 _SLOW_SECONDS: Final = 300.0
 

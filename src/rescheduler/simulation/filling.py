@@ -9,9 +9,9 @@ from dataclasses import dataclass, field
 from typing import Final, Protocol
 
 from rescheduler import wire
-from rescheduler.embedded import container_states, node_statuses
 from rescheduler.embedded.apiserver import ApiServer
 from rescheduler.embedded.controllers import revisions
+from rescheduler.embedded.kubelet import container_states, node_statuses
 from rescheduler.embedded.statuses import stamp
 from rescheduler.kube import errors
 from rescheduler.simulation.described import Described, Json

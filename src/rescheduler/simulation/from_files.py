@@ -50,12 +50,11 @@ _USED_OF_REQUESTS: Final = (0.5, 0.7)
 """CPU and memory, of what nobody measured."""
 _LEAST: Final = (0.005, 16.0 * 2**20)
 _MOST_BESIDE: Final = 10.0
-_ENDED: Final = ("Succeeded", "Failed")
 
 
 def describe(loaded: Loaded) -> Described:
     """Raises ReschedulerError."""
-    described = _Describing(loaded.snapshot).described()
+    described = _Describing(loaded.snapshot, loaded.ended_pods).described()
     if not described.count(wire.NODES):
         raise ReschedulerError("no node in the file says how much cpu and memory it has for pods")
     return described
@@ -70,11 +69,11 @@ class _Found:
 
 
 class _Describing:
-    def __init__(self, snapshot: Snapshot) -> None:
+    def __init__(self, snapshot: Snapshot, ended: int) -> None:
         self._by_resource: dict[Resource, list[Json]] = {each: [] for each in _ORDER}
         self._pods: list[Json] = []
         self._plain: Counter[str] = Counter()
-        self._ended = self._nowhere = 0
+        self._ended, self._nowhere = ended, 0
         # Nobody can tell how much of a node is used that does not say what it has.
         self._nodes = {
             each.name
@@ -110,8 +109,8 @@ class _Describing:
         self._gather()
 
     def _take_pod(self, pod: Json) -> None:
-        phase, node = (pod.get("status") or {}).get("phase"), pod["spec"].get("nodeName")
-        if is_terminating(pod) or phase in _ENDED:
+        node = pod["spec"].get("nodeName")
+        if is_terminating(pod):
             self._ended += 1
         elif node and node not in self._nodes:
             self._nowhere += 1
@@ -276,13 +275,13 @@ class _Describing:
             count = sum(self._plain.values())
             kinds = ", ".join(sorted(self._plain))
             yield (
-                f"{count} pods are of owners that are not in the file or not simulated ({kinds}): "
-                "they stay, and do not come back when they go"
+                f"pods whose owner is not in the file or not simulated ({kinds}): {count}; they "
+                "stay, and do not come back when they go"
             )
         if self._ended:
-            yield f"{self._ended} pods that have ended, or are about to, are left out"
+            yield f"pods left out, as they have ended or are terminating: {self._ended}"
         if self._nowhere:
-            yield f"{self._nowhere} pods on nodes that are not there are left out"
+            yield f"pods left out, as their node is not simulated: {self._nowhere}"
 
 
 _KINDS: Final = {

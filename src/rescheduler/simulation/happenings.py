@@ -10,6 +10,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
+from math import ceil
 from typing import Any, Final
 
 from rescheduler import wire
@@ -73,9 +74,10 @@ def foreseen(
     found = [
         *_roll_outs(_scaled(scenario.rollouts, hours), deployments, end, luck),
         *_scalings(_scaled(scenario.scalings, hours), deployments, end, luck),
-        *_outages(What.MAINTAIN, scenario.maintenances, nodes, of_day, luck),
-        *_outages(What.FAIL, scenario.failures, nodes, of_day, luck),
     ]
+    for day in range(ceil(end / _DAY)):
+        found += _outages(What.MAINTAIN, scenario.maintenances, nodes, of_day, day, luck)
+        found += _outages(What.FAIL, scenario.failures, nodes, of_day, day, luck)
     return tuple(
         sorted((each for each in found if each.at < end), key=lambda each: (each.at, each.name))
     )
@@ -120,14 +122,19 @@ def _scalings(
 
 
 def _outages(
-    what: What, outages: Iterable[Outage], nodes: Sequence[str], of_day: float, luck: random.Random
+    what: What,
+    outages: Iterable[Outage],
+    nodes: Sequence[str],
+    of_day: float,
+    day: int,
+    luck: random.Random,
 ) -> Iterator[Happening]:
     for each in outages:
         node = luck.choice(nodes)
         if each.node and each.node not in nodes:
             continue
         yield Happening(
-            at=(each.at_seconds - of_day) % _DAY,
+            at=(each.at_seconds - of_day) % _DAY + day * _DAY,
             what=what,
             name=each.node or node,
             lasts=each.for_seconds,

@@ -17,8 +17,9 @@ import numpy.typing as npt
 from rescheduler.embedded.store import Change, Key, Store, key_of
 from rescheduler.embedded.usage import InUse, Loads, Moment
 from rescheduler.kube import Object
-from rescheduler.model import names, quantities, reasons
+from rescheduler.model import names, podmigration, quantities
 from rescheduler.model.objects import annotations, controller, is_active
+from rescheduler.model.podmigration import Phase, Reason
 from rescheduler.simulation.dips import Cause, Dip, Dips
 from rescheduler.wire import POD_MIGRATIONS, PODS
 
@@ -236,24 +237,22 @@ class _Moves:
         store.listen(POD_MIGRATIONS, self._hear)
 
     def _hear(self, change: Change) -> None:
-        key, status = key_of(change.object), change.object.get("status") or {}
-        phase = status.get("phase") or "Pending"
+        key, phase = key_of(change.object), podmigration.phase_of(change.object)
         if change.kind == "DELETED":
             self.under_way.pop(key, None)
             return
-        before = ((change.before or {}).get("status") or {}).get("phase")
-        if phase not in ("Completed", "Failed"):
+        if not phase.is_over:
             self.under_way[key] = None
             return
         self.under_way.pop(key, None)
-        if before == phase:
+        if change.before is not None and podmigration.phase_of(change.before) is phase:
             return
-        if phase == "Completed":
-            strategy = change.object["spec"].get("strategy") or ""
+        if phase is Phase.COMPLETED:
+            strategy = podmigration.strategy_of(change.object)
             self.moved[strategy] = self.moved.get(strategy, 0) + 1
             return
-        reason = status.get("reason") or ""
-        if reason == reasons.NOT_NOW:
+        reason = podmigration.reason_of(change.object)
+        if reason == Reason.NOT_NOW:
             self.put_off += 1
         else:
             self.failed[reason] = self.failed.get(reason, 0) + 1

@@ -10,8 +10,10 @@ from typing import Final
 from rescheduler.embedded.store import Change, Key, Store, key_of
 from rescheduler.embedded.usage import InUse, Loads
 from rescheduler.kube import Object
-from rescheduler.model import conditions, names, reasons, resources
+from rescheduler.model import conditions, podmigration, resources
+from rescheduler.model.maintenance import is_in_maintenance
 from rescheduler.model.objects import controller, is_active, is_terminating, labels
+from rescheduler.model.podmigration import Phase, Reason
 from rescheduler.simulation.scenes import (
     MoveLook,
     MoveScene,
@@ -25,9 +27,10 @@ from rescheduler.wire import NODES, POD_MIGRATIONS, PODS
 _MOST_ENDED: Final = 100
 """Moves that are kept to be shown."""
 _LOOKS: Final = {
-    "InProgress": MoveLook.UNDER_WAY,
-    "Completed": MoveLook.MOVED,
-    "Failed": MoveLook.FAILED,
+    Phase.PENDING: MoveLook.WAITING,
+    Phase.IN_PROGRESS: MoveLook.UNDER_WAY,
+    Phase.COMPLETED: MoveLook.MOVED,
+    Phase.FAILED: MoveLook.FAILED,
 }
 _MEASURED: Final = (resources.CPU, resources.MEMORY)
 _ENDED: Final = (MoveLook.MOVED, MoveLook.PUT_OFF, MoveLook.FAILED)
@@ -157,7 +160,7 @@ class Onlooker:
     def _count(self, change: Change) -> None:
         is_gone = change.kind == "DELETED"
         self._pods += (change.before is None) - is_gone
-        if is_gone or conditions.holds(change.object, "Ready"):
+        if is_gone or conditions.is_well(change.object):
             self._unready.discard(key_of(change.object))
         else:
             self._unready.add(key_of(change.object))
@@ -262,6 +265,8 @@ def _pod(pod: Object) -> _Pod:
 def _look(pod: Object) -> PodLook:
     if is_terminating(pod):
         return PodLook.LEAVING
+    if conditions.has_left(pod):
+        return PodLook.LEAVING
     return PodLook.SERVING if conditions.holds(pod, "Ready") else PodLook.STARTING
 
 
@@ -270,7 +275,7 @@ def _leaving(node: _Node) -> int:
 
 
 def _node_look(node: Object) -> NodeLook:
-    if labels(node).get(names.MAINTENANCE) == "true":
+    if is_in_maintenance(labels(node)):
         return NodeLook.MAINTENANCE
     if not conditions.holds(node, "Ready"):
         return NodeLook.NOT_READY
@@ -282,26 +287,24 @@ def _percent(part: float, whole: float) -> float:
 
 
 def _scene_of(record: Object) -> MoveScene:
-    spec = record["spec"]
     return MoveScene(
-        pod=f"{record['metadata']['namespace']}/{spec['pod']['name']}",
-        source=spec.get("source") or "",
-        target=spec["target"],
-        strategy=spec.get("strategy") or "",
-        reason=spec.get("reason") or "",
+        pod=f"{record['metadata']['namespace']}/{podmigration.pod_name(record)}",
+        source=podmigration.source_of(record),
+        target=podmigration.target_of(record),
+        strategy=podmigration.strategy_of(record),
+        reason=record["spec"].get("reason") or "",
     )
 
 
 def _updated(scene: MoveScene, record: Object) -> MoveScene:
-    status = record.get("status") or {}
-    look = _LOOKS.get(status.get("phase") or "", MoveLook.WAITING)
-    if look is MoveLook.FAILED and status.get("reason") == reasons.NOT_NOW:
+    look, reason = _LOOKS[podmigration.phase_of(record)], podmigration.reason_of(record)
+    if look is MoveLook.FAILED and reason == Reason.NOT_NOW:
         look = MoveLook.PUT_OFF
-    told = (status.get("reason"), status.get("message"))
+    told = (reason, podmigration.message_of(record))
     return replace(
         scene,
         look=look,
-        method=status.get("method") or "",
-        step=status.get("step") or "",
+        method=podmigration.method_of(record) or "",
+        step=podmigration.status_of(record).get("step") or "",
         outcome=": ".join(each for each in told if each) if look in _ENDED else "",
     )

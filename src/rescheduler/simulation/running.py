@@ -6,13 +6,15 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import replace
 from typing import Final, Protocol
 
-from rescheduler import loop
-from rescheduler.acting import Connect
 from rescheduler.clock import Clock
 from rescheduler.config import Configuration, LeaderElection, UsageSettings
 from rescheduler.config.usage import AUTO, PROMETHEUS
+from rescheduler.controller import loop
+from rescheduler.controller.leader_session import Connect
+from rescheduler.controller.loop import Repeatable
+from rescheduler.controller.settings import Settings
 from rescheduler.kube import KubeApi
-from rescheduler.loop import Repeatable
+from rescheduler.model.strategies import COST_OPTIMIZATION
 
 _STEPS: Final = 100
 _STEPS_OF_PACKING: Final = 20_000
@@ -56,7 +58,7 @@ async def running(
     """
     stopping = asyncio.Event()
     if steps is None:
-        packs = "CostOptimization" in configuration.enabled_strategies
+        packs = COST_OPTIMIZATION in configuration.enabled_strategies
         steps = _STEPS_OF_PACKING if packs else _STEPS
     try:
         async with asyncio.TaskGroup() as tasks:
@@ -64,7 +66,7 @@ async def running(
                 loop.run(
                     connect or cluster.connect,
                     cluster.clock,
-                    on_embedded(configuration),
+                    Settings(on_embedded(configuration)),
                     stopping,
                     repeatable=Repeatable(seed=seed, steps=steps),
                 ),

@@ -4,12 +4,12 @@ from collections.abc import Callable, Mapping
 from pathlib import Path as FilePath
 from typing import Any, Final
 
-from rescheduler.config import strict_yaml
-from rescheduler.config.durations import HOUR, MINUTE
-from rescheduler.config.kinds import Amount, Count, Duration, Percentage, Text
-from rescheduler.config.places import Path, Place, quoted, rendered
-from rescheduler.config.shapes import Anything, Items, Section, Shape
-from rescheduler.errors import ConfigurationError, Problem
+from rescheduler.documents import reading
+from rescheduler.documents.durations import HOUR, MINUTE
+from rescheduler.documents.kinds import Amount, Count, Duration, Percentage, Text
+from rescheduler.documents.places import Place
+from rescheduler.documents.reading import FileName, check_type, load_text
+from rescheduler.documents.shapes import Anything, Items, Section, Shape
 from rescheduler.simulation.scenarios import Outage, Pattern, Scenario, Surge
 
 API_VERSION: Final = "rescheduler.io/v1alpha1"
@@ -118,27 +118,14 @@ _SCENARIO: Final = Section(
 )
 
 
-def load(path: str | FilePath) -> Scenario:
+def load(path: FileName) -> Scenario:
     """Raises ConfigurationError, with all that is wrong."""
-    source = str(path)
-    try:
-        text = FilePath(path).read_bytes()[: strict_yaml.LARGEST_BYTES + 1].decode()
-    except (OSError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or "it is not UTF-8 text"
-        raise ConfigurationError([Problem("", f"cannot be read: {reason}")], source) from error
-    return parse(text, source)
+    return parse(load_text(path), str(path))
 
 
 def parse(text: str, source: str = "scenario") -> Scenario:
     """Raises ConfigurationError, with all that is wrong."""
-    try:
-        tree = strict_yaml.read(text)
-    except strict_yaml.UnreadableYamlError as error:
-        raise ConfigurationError([error.problem], source) from error
-    root = Place(tree.value, (), tree.findings)
-    given = _read(root)
-    if tree.findings or given is None:
-        raise ConfigurationError(_in_order(tree), source)
+    given = reading.parse(text, source, _read)
     values = _named(
         given,
         loads="patterns",
@@ -162,22 +149,6 @@ def _read(root: Place) -> dict[str, object] | None:
     if not isinstance(root.value, dict):
         root.expected(f"a mapping with apiVersion: {API_VERSION}, kind: {KIND}")
         return None
-    for name, wanted in (("apiVersion", API_VERSION), ("kind", KIND)):
-        place = root.at(name)
-        if place.value is None:
-            place.refuse(f"missing; expected {quoted(wanted)}")
-        elif place.value != wanted:
-            place.expected(quoted(wanted))
+    check_type(root.at("apiVersion"), [API_VERSION])
+    check_type(root.at("kind"), [KIND])
     return _SCENARIO.read(root)
-
-
-def _in_order(tree: strict_yaml.Tree) -> list[Problem]:
-    def position(finding: tuple[Path, str]) -> int:
-        path, _ = finding
-        while path and path not in tree.positions:
-            path = path[:-1]
-        return tree.positions.get(path, 0)
-
-    return [
-        Problem(rendered(path), message) for path, message in sorted(tree.findings, key=position)
-    ]

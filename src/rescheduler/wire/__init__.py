@@ -6,10 +6,12 @@ what does not belong here is who sent them, and what they mean.
 
 from rescheduler.wire.news import Batch, Malformed, View
 from rescheduler.wire.resources import (
+    ALL_RESOURCES,
     CSI_NODES,
     DAEMON_SETS,
     DEPLOYMENTS,
     ENDPOINT_SLICES,
+    EVENTS,
     HORIZONTAL_POD_AUTOSCALERS,
     JOBS,
     LEASES,
@@ -48,10 +50,12 @@ from rescheduler.wire.views import (
 )
 
 __all__ = [
+    "ALL_RESOURCES",
     "CSI_NODES",
     "DAEMON_SETS",
     "DEPLOYMENTS",
     "ENDPOINT_SLICES",
+    "EVENTS",
     "HORIZONTAL_POD_AUTOSCALERS",
     "JOBS",
     "LEASES",

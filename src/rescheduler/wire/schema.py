@@ -85,6 +85,7 @@ _KINDS = {
     resources.DAEMON_SETS: Kind("DaemonSet"),
     resources.JOBS: Kind("Job"),
     resources.SERVICES: Kind("Service"),
+    resources.NETWORK_POLICIES: Kind("NetworkPolicy"),
     resources.ENDPOINT_SLICES: Kind("EndpointSlice"),
     resources.PERSISTENT_VOLUME_CLAIMS: Kind("PersistentVolumeClaim"),
     resources.PERSISTENT_VOLUMES: Kind("PersistentVolume"),

@@ -5,6 +5,7 @@
 //	/slow?seconds=5      answers after so long
 //	/download?seconds=10 sends a piece ten times a second, for so long
 //	/burn?seconds=10     burns one processor for so long, then answers
+//	/notes      answers with the file that -notes names
 //
 // At SIGTERM it exits at once and cuts what it has (-sigterm=exit), or takes no new connections
 // and finishes what it has (-sigterm=finish).
@@ -28,7 +29,14 @@ func main() {
 	readyAfter := flag.Duration("ready-after", 0, "so long /ready says no, from when it listens")
 	onTerm := flag.String("sigterm", "finish", "exit or finish")
 	crashAfter := flag.Duration("crash-after", 0, "exits with 1 after so long")
+	notes := flag.String("notes", "", "a file, on a volume: each start adds the name of the pod to it")
 	flag.Parse()
+	if *notes != "" {
+		if err := note(*notes); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+	}
 
 	ended := make(chan os.Signal, 1)
 	signal.Notify(ended, syscall.SIGTERM, syscall.SIGINT)
@@ -41,7 +49,7 @@ func main() {
 	time.Sleep(*startAfter)
 
 	readyFrom := time.Now().Add(*readyAfter)
-	server := &http.Server{Addr: *address, Handler: handler(readyFrom), ReadHeaderTimeout: time.Minute}
+	server := &http.Server{Addr: *address, Handler: handler(readyFrom, *notes), ReadHeaderTimeout: time.Minute}
 	finished := make(chan struct{})
 	if *onTerm != "exit" {
 		go func() {
@@ -57,7 +65,7 @@ func main() {
 	<-finished
 }
 
-func handler(readyFrom time.Time) http.Handler {
+func handler(readyFrom time.Time, notes string) http.Handler {
 	name, _ := os.Hostname()
 	mux := http.NewServeMux()
 	mux.HandleFunc("/", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, name) })
@@ -85,7 +93,19 @@ func handler(readyFrom time.Time) http.Handler {
 		}
 		fmt.Fprintln(w, name)
 	})
+	mux.HandleFunc("/notes", func(w http.ResponseWriter, r *http.Request) { http.ServeFile(w, r, notes) })
 	return mux
+}
+
+func note(path string) error {
+	name, _ := os.Hostname()
+	file, err := os.OpenFile(path, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o644)
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	_, err = fmt.Fprintln(file, name)
+	return err
 }
 
 func seconds(r *http.Request) time.Duration {

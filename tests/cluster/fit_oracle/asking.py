@@ -21,10 +21,10 @@ from rescheduler.model.snapshot import Snapshot
 from rescheduler.observe import Observer, observing, sources
 from testbed.api import Api, Object, path_of
 from testbed.instance import OwnedInstance
-from tests.unit.plan import random_worlds, scheduler_rules
-from tests.unit.plan.cluster_objects import Cluster, key_of
-from tests.unit.plan.random_rules import World
-from tests.unit.plan.random_worlds import COPY_OF, GATE, PRIORITY_CLASSES
+from tests.unit.plan.support import random_worlds, scheduler_rules
+from tests.unit.plan.support.cluster_objects import Cluster, key_of
+from tests.unit.plan.support.random_rules import World
+from tests.unit.plan.support.random_worlds import COPY_OF, GATE, PRIORITY_CLASSES
 
 T = TypeVar("T")
 

@@ -12,9 +12,9 @@ from rescheduler.model.columns import NONE
 from rescheduler.model.snapshot import Snapshot
 from rescheduler.plan.fitting import Placement
 from tests.cluster.fit_oracle.asking import Case
-from tests.unit.plan import scheduler_rules, scheduler_volumes
-from tests.unit.plan.cluster_objects import Cluster, Object, asked_by, key_of, labels_of
-from tests.unit.plan.object_snapshots import snapshot_of
+from tests.unit.plan.support import scheduler_rules, scheduler_volumes
+from tests.unit.plan.support.cluster_objects import Cluster, Object, asked_by, key_of, labels_of
+from tests.unit.plan.support.object_snapshots import snapshot_of
 
 REASONS: Mapping[str, str] = {
     "didn't match Pod's node affinity/selector": "node affinity",

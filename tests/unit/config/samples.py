@@ -57,7 +57,11 @@ ARGS: Document = {
         ],
         "moveCost": 0.5,
     },
-    "nodeAutoscaler": {"nodeSelector": "pool=spot", "scaleDownUtilization": 65.5},
+    "nodeAutoscaler": {
+        "nodeSelector": "pool=spot",
+        "scaleDownUtilization": 65.5,
+        "packedNodes": "pool=packed",
+    },
     "groups": {"allowRestart": True},
     "migration": {
         "way": "Steer",
@@ -66,10 +70,12 @@ ARGS: Document = {
         "workers": 3,
         "readyTimeout": "10m",
         "settle": "500ms",
+        "linger": "20s",
         "evictionGracePeriod": "45s",
         "budgetTimeout": "0s",
         "steerTimeout": "5s",
         "cleanUpTimeout": "10m",
+        "doNotDisrupt": "0s",
         "temporaryBudget": {"enabled": False, "maxUnavailable": "25%"},
         "retry": {"attempts": 5, "backOff": "2m"},
         "circuitBreaker": {"failures": 0, "pause": "1m"},
@@ -95,6 +101,7 @@ ARGS: Document = {
             "timeout": "5s",
         },
     },
+    "serving": {"bindAddress": "127.0.0.1", "port": 9081, "debugPort": 6060},
 }
 
 SECTIONS = [name for name, value in ARGS.items() if isinstance(value, dict)]

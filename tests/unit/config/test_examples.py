@@ -39,6 +39,7 @@ def test_the_defaults_are_those_of_the_requirements() -> None:
     assert DEFAULTS.cost_optimization.move_cost_percent == 0.25
     assert DEFAULTS.migration.ready_timeout_seconds == 300
     assert DEFAULTS.migration.settle_seconds == 0
+    assert DEFAULTS.migration.linger_seconds == 12
     assert DEFAULTS.migration.eviction_grace_period_seconds == 30
     assert DEFAULTS.migration.budget_timeout_seconds == 60
     assert DEFAULTS.usage.source == "auto"
@@ -46,6 +47,7 @@ def test_the_defaults_are_those_of_the_requirements() -> None:
     assert (DEFAULTS.usage.max_age_seconds, DEFAULTS.usage.debounce) == (180, 3)
     assert DEFAULTS.usage.percentile == 90
     assert DEFAULTS.usage.prometheus.url == ""
+    assert DEFAULTS.serving == config.Serving(bind_address="", port=8081, debug_port=0)
     assert DEFAULTS.verbs == config.Verbs(filter=False, score=False, pre_bind=False)
     assert DEFAULTS.scheduler_names == ()
 
@@ -123,7 +125,9 @@ COMPLETE = config.Configuration(
         move_cost_percent=0.5,
     ),
     node_autoscaler=config.NodeAutoscaler(
-        node_selector=selectors.parse("pool=spot"), scale_down_utilization_percent=65.5
+        node_selector=selectors.parse("pool=spot"),
+        scale_down_utilization_percent=65.5,
+        packed_nodes=selectors.parse("pool=packed"),
     ),
     groups=config.Groups(allow_restart=True),
     migration=config.Migration(
@@ -133,15 +137,18 @@ COMPLETE = config.Configuration(
         workers=3,
         ready_timeout_seconds=600.0,
         settle_seconds=0.5,
+        linger_seconds=20.0,
         eviction_grace_period_seconds=45,
         budget_timeout_seconds=0.0,
         steer_timeout_seconds=5.0,
         clean_up_timeout_seconds=600.0,
+        do_not_disrupt_seconds=0.0,
         temporary_budget=config.TemporaryBudget(enabled=False, max_unavailable="25%"),
         retry=config.Retry(attempts=5, back_off_seconds=120.0),
         circuit_breaker=config.CircuitBreaker(failures=0, pause_seconds=60.0),
         retention=config.Retention(max_age_seconds=3600.0, max_count=7),
     ),
+    serving=config.Serving(bind_address="127.0.0.1", port=9081, debug_port=6060),
     usage=config.UsageSettings(
         source="prometheus",
         interval_seconds=15.0,

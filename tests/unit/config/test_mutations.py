@@ -1,7 +1,11 @@
 """Documents with something changed are accepted whole or refused with paths; nothing else (C01)."""
 
+import copy
 import json
+import os
+import random
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -9,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rescheduler import config
-from rescheduler.config import places
+from rescheduler.documents import places
 from tests.unit.config import samples
 
 Path = tuple[str | int, ...]
@@ -23,7 +27,7 @@ def places_in(value: Any, path: Path = ()) -> Iterator[Path]:  # noqa: ANN401 - 
         steps = value if isinstance(value, dict) else range(len(value))
     for step in steps:
         yield (*path, step)
-        if step != "args" or value["name"] == "Rescheduler":
+        if step != "args" or value.get("name") == "Rescheduler":
             yield from places_in(value[step], (*path, step))
 
 
@@ -170,3 +174,78 @@ def test_changed_text_is_accepted_or_refused(
 @settings(max_examples=200, deadline=None)
 def test_any_text_is_accepted_or_refused(text: str) -> None:
     accept_or_refuse(text)
+
+
+# ------------------------------------------------------------------ very many of them
+
+MANY = int(os.environ.get("MUTATED_CONFIGURATIONS", "200"))
+"""`make test-full` has 100,000."""
+
+WRONG: tuple[object, ...] = (
+    *(None, True, 0, -1, 1e308, 2**63, "", "30s", "-1s", "99999h", "a=b", "in (", "150%", "\x00"),
+    *(
+        [],
+        {},
+        [None],
+        ["kube-system", "kube-system"],
+        {"name": "Rescheduler"},
+        "RequestedToCapacity",
+    ),
+)
+
+
+def mutated(luck: random.Random, document: samples.Document) -> str:
+    """With one to three places changed, as a value or in its text."""
+    document = samples.copied(document)
+    for _ in range(luck.randint(1, 3)):
+        path = luck.choice([*places_in(document)])
+        parent, step = parent_of(document, path), path[-1]
+        match luck.randrange(4):
+            case 0:
+                del parent[step]
+            case 1 if isinstance(parent, dict):
+                parent[luck.choice([*misspelt(str(step)), "x"])] = parent.pop(step)
+            case 2:
+                other = luck.choice(list(places_in(document)))
+                parent[step] = samples.copied({"": parent_of(document, other)[other[-1]]})[""]
+            case _:
+                parent[step] = copy.deepcopy(luck.choice(WRONG))
+    text = json.dumps(document)
+    if luck.random() < 0.2:
+        start = luck.randrange(len(text))
+        text = (
+            text[:start] + luck.choice(["", "{", "]", ",", "&a ", "!!", "\t"]) + text[start + 1 :]
+        )
+    return text
+
+
+def drawn(luck: random.Random) -> samples.Document:
+    """Mostly some sections of our own: reading takes a while, and mistakes are made in all."""
+    if luck.random() < 0.1:
+        return samples.COMPLETE_STOCK
+    sections = [name for name in samples.COMPLETE_OWN if name not in samples.OWN_TYPE]
+    chosen = luck.sample(sections, 5)
+    return {**samples.OWN_TYPE, **{name: samples.COMPLETE_OWN[name] for name in chosen}}
+
+
+def test_many_mutated_documents_are_accepted_whole_or_refused_with_a_path() -> None:
+    luck = random.Random(18)  # noqa: S311 - to be repeated
+    accepted = refused = 0
+    for _ in range(MANY):
+        text = mutated(luck, drawn(luck))
+        if refusal := refusal_of(text):
+            refused += 1
+            assert len(str(refusal).splitlines()) == len(refusal.problems) > 0, text
+            # Only what is no YAML, or no mapping, is wrong as a whole.
+            assert all(each.path or _is_of_all(each) for each in refusal.problems), text
+        else:
+            accepted += 1
+            found = config.parse(text)
+            again = config.parse(json.dumps(config.to_document(found)))
+            assert again == replace(found, verbs=config.Verbs(), scheduler_names=())
+    assert accepted > MANY / 100
+    assert refused > MANY / 4
+
+
+def _is_of_all(problem: config.Problem) -> bool:
+    return "YAML" in problem.message or problem.message.startswith("expected a mapping")

@@ -52,6 +52,7 @@ REFUSED: list[tuple[str, Any, str, str]] = [
     ("nodeAutoscaler", {"scaleDownUtilization": "50%"}, "scaleDownUtilization", "a number, found"),
     ("nodeAutoscaler", {"scaleDownUtilization": 101}, "scaleDownUtilization", "at most 100 (per c"),
     ("nodeAutoscaler", {"nodeSelector": "-"}, "nodeSelector", "not a label selector"),
+    ("nodeAutoscaler", {"packedNodes": "-"}, "packedNodes", "not a label selector"),
     ("nodeAutoscaler", {"threshold": 50}, "threshold", "unknown field; "),
     ("resourceOptimization", {"cpuTarget": 0}, "cpuTarget", "more than 0 and at most 100"),
     ("resourceOptimization", {"memoryTarget": 101}, "memoryTarget", "more than 0 and at most"),

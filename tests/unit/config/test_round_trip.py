@@ -103,6 +103,12 @@ others = st.builds(
     excluded_pod_selector=st.just(selectors.NOTHING) | label_selectors,
     leader_election=st.builds(config.LeaderElection, leader_elect=st.booleans()),
     client_connection=st.builds(config.ClientConnection, kubeconfig=texts),
+    serving=st.builds(
+        config.Serving,
+        bind_address=st.just("") | st.ip_addresses().map(str),
+        port=st.integers(0, 9999),
+        debug_port=st.just(0) | st.integers(10000, 65535),
+    ),
     scope=st.builds(
         config.Scope,
         namespaces=st.none() | namespace_lists.filter(bool),
@@ -112,6 +118,7 @@ others = st.builds(
         config.Migration,
         ready_timeout_seconds=seconds(10**6),
         settle_seconds=seconds(0),
+        linger_seconds=seconds(0),
         eviction_grace_period_seconds=st.integers(1, 86400),
         budget_timeout_seconds=seconds(0),
     ),
@@ -155,6 +162,7 @@ others = st.builds(
         config.NodeAutoscaler,
         node_selector=st.just(selectors.EVERYTHING) | label_selectors,
         scale_down_utilization_percent=st.floats(0, 100),
+        packed_nodes=st.just(selectors.NOTHING) | label_selectors,
     ),
     cost_optimization=st.builds(
         config.CostOptimizationSettings,

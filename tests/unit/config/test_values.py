@@ -86,11 +86,16 @@ REFUSED_IN_SECTIONS = [
     (
         {"enabledStrategies": ["x"]},
         "enabledStrategies[0]",
-        "known: LoadBalancing, ResourceOptimization, NodeMaintenance, CostOptimization, TopologySp",
+        "known: NodeMaintenance, TopologySpread, ResourceOptimization, CostOptimization, LoadBala",
     ),
     ({"leaderElection": {"leaderElect": "yes"}}, "leaderElection.leaderElect", "true or false"),
     ({"leaderElection": {"leaderElect": 1}}, "leaderElection.leaderElect", "true or false"),
     ({"clientConnection": {"kubeconfig": 1}}, "clientConnection.kubeconfig", "a string"),
+    ({"serving": {"port": 65536}}, "serving.port", "at least 0 and at most 65535"),
+    ({"serving": {"port": "8081"}}, "serving.port", "a whole number"),
+    ({"serving": {"bindAddress": "localhost"}}, "serving.bindAddress", "must be an IP address"),
+    ({"serving": {"bindAddress": 0}}, "serving.bindAddress", "a string"),
+    ({"serving": {"debugPort": 8081}}, "serving.debugPort", "a port of their own"),
     ({"verbs": {}}, "verbs", "unknown field"),
     ({"schedulerNames": []}, "schedulerNames", "unknown field"),
 ]

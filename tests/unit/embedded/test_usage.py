@@ -33,7 +33,7 @@ class AtOnce(Each):
 
 
 class OnlyMetrics:
-    """Of the door no more than this is needed."""
+    """Of a client no more than this is needed."""
 
     def __init__(self, metrics: Metrics) -> None:
         self._metrics = metrics

@@ -6,13 +6,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, get_args
 
-from rescheduler.migrate.deciding import marks, records, steps
-from rescheduler.migrate.deciding.deciding import decide
-from rescheduler.migrate.deciding.facts import Intent, Progress, Rehearsed, View
-from rescheduler.migrate.deciding.outcomes import Outcome, Reason
-from rescheduler.migrate.deciding.records import Standing
-from rescheduler.migrate.deciding.stages import Phase, Stage
-from rescheduler.migrate.deciding.steps import (
+from rescheduler.migrate.deciding import actions, marks, records
+from rescheduler.migrate.deciding.actions import (
+    Action,
     CreateCopy,
     DeleteCopy,
     End,
@@ -20,11 +16,16 @@ from rescheduler.migrate.deciding.steps import (
     GiveUp,
     PatchPod,
     Rehearse,
-    Step,
+    SetReady,
     Wait,
     Write,
 )
-from rescheduler.model import names
+from rescheduler.migrate.deciding.deciding import decide
+from rescheduler.migrate.deciding.facts import Intent, Progress, Rehearsed, View
+from rescheduler.migrate.deciding.outcomes import Outcome
+from rescheduler.migrate.deciding.records import MigrationStatus
+from rescheduler.model import conditions, names, podmigration
+from rescheduler.model.podmigration import Phase, Reason, Step
 from tests.unit.migrate.toy_cluster import (
     BEGINNING,
     BudgetRefused,
@@ -57,7 +58,7 @@ class Event:
     """Something that happens at the n-th look of the first process."""
 
     look: int
-    action: Callable[[ToyCluster], None] | None = None
+    disturbance: Callable[[ToyCluster], None] | None = None
     moment: Moment = "before the look"
     fault: Fault | None = None
     """Of the write that follows that look, if there is one."""
@@ -73,7 +74,7 @@ class Drive:
     """Of the migrations that were asked for."""
     is_behind: Callable[[], bool] = lambda: False
     """Whether what watches tell is as of the look before."""
-    steps: list[Step] = field(default_factory=list)
+    actions: list[Action] = field(default_factory=list)
     outcomes: list[Outcome] = field(default_factory=list)
     looks: int = 0
     late: list[tuple[int, Write]] = field(default_factory=list)
@@ -81,7 +82,7 @@ class Drive:
     """Stray marks and copies."""
     wrongs: list[str] = field(default_factory=list)
     """Writes that should not have been, by what was to be seen just before."""
-    stages: list[Stage] = field(default_factory=list)
+    steps: list[Step] = field(default_factory=list)
     """As they were written down."""
     _memory: "_Memory | None" = None
     _view_before: View | None = None
@@ -99,10 +100,10 @@ class Drive:
         self.tick(12)
         return self
 
-    def one_look(self) -> list[Step]:
+    def one_look(self) -> list[Action]:
         self.start()
         self.look()
-        return self.steps
+        return self.actions
 
     @property
     def outcome(self) -> Outcome:
@@ -113,12 +114,12 @@ class Drive:
         return self.cluster.intents[self.which]
 
     @property
-    def standing(self) -> Standing:
-        return records.standing_of(self.cluster.records[self.intent.record])
+    def status(self) -> MigrationStatus:
+        return records.read_status(self.cluster.records[self.intent.record])
 
     @property
     def is_unfinished(self) -> bool:
-        return records.is_unfinished(self.cluster.records[self.intent.record])
+        return podmigration.is_unfinished(self.cluster.records[self.intent.record])
 
     def _process(self) -> None:
         self.start()
@@ -130,12 +131,12 @@ class Drive:
             if done == "waited":
                 self.tick(1)
             without_waiting = 0 if done == "waited" else without_waiting + 1
-            assert without_waiting < MANY_WITHOUT_WAITING, f"runs in circles: {self.steps[-4:]}"
-        raise AssertionError(f"comes to no end: {self.steps[-4:]}")
+            assert without_waiting < MANY_WITHOUT_WAITING, f"runs in circles: {self.actions[-4:]}"
+        raise AssertionError(f"comes to no end: {self.actions[-4:]}")
 
     def start(self) -> None:
         """A process takes the migration up."""
-        self._memory = _Memory(self.standing, self.cluster.time)
+        self._memory = _Memory(self.status, self.cluster.time)
         self._view_before = None
 
     def look(self) -> Literal["acted", "waited", "ended", "died"]:
@@ -143,19 +144,19 @@ class Drive:
         assert memory
         self._happens("before the look")
         view = self._see()
-        step = self._decide(view)
-        if steps.is_final(step) and not view.is_live:
+        action = self._decide(view)
+        if actions.is_final(action) and not view.is_live:
             view = self.cluster.view(self.intent)
-            step = self._decide(view)
-        self.steps.append(step)
-        self._judge(step)
-        self._note(step, view)
+            action = self._decide(view)
+        self.actions.append(action)
+        self._judge(action)
+        self._note(action, view)
         try:
-            if isinstance(step, End):
-                self.outcomes.append(step.outcome)
+            if isinstance(action, End):
+                self.outcomes.append(action.outcome)
                 return "ended"
             self._happens("before the write")
-            return "waited" if self._act(step, memory) else "acted"
+            return "waited" if self._act(action, memory) else "acted"
         except Refused as problem:
             memory.learn(problem, self.cluster.time)
             return "waited"
@@ -173,44 +174,42 @@ class Drive:
         # Our own record is known as we wrote it.
         return replace(before, records=now.records, is_live=False)
 
-    def _decide(self, view: View) -> Step:
+    def _decide(self, view: View) -> Action:
         assert self._memory
-        progress = self._memory.progress(self.standing, view, self.cluster)
+        progress = self._memory.progress(self.status, view, self.cluster)
         return decide(self.intent, view, progress)
 
-    def _note(self, step: Step, view: View) -> None:
+    def _note(self, action: Action, view: View) -> None:
         """As the worker does: before what is decided is done."""
         assert self._memory
-        if isinstance(step, Rehearse):
+        if isinstance(action, Rehearse):
             return
-        before, cluster = self.standing, self.cluster
-        outcome = step.outcome if isinstance(step, GiveUp | End) else self._memory.giving_up
-        if isinstance(step, End) and step.outcome.reason is Reason.NOT_FINISHED:
+        before, cluster = self.status, self.cluster
+        outcome = action.outcome if isinstance(action, GiveUp | End) else self._memory.giving_up
+        if isinstance(action, End) and action.outcome.reason is Reason.NOT_FINISHED:
             return
-        standing = replace(
+        status = replace(
             before,
             phase=Phase.IN_PROGRESS,
-            stage=step.stage,
+            step=action.step,
             started_at=before.started_at or cluster.now,
             reason=outcome.reason if outcome else "",
-            **step.note,
+            **action.note,
         )
         if view.copy:
-            standing = replace(
-                standing, new_pod=self.intent.copy, new_uid=view.copy["metadata"]["uid"]
-            )
-        if isinstance(step, GiveUp):
-            self._memory.giving_up = step.outcome
-        if isinstance(step, End):
-            phase = Phase.COMPLETED if step.outcome.moved else Phase.FAILED
-            standing = replace(standing, phase=phase, stage=Stage.DONE)
-        self._record(standing)
+            status = replace(status, new_pod=self.intent.copy, new_uid=view.copy["metadata"]["uid"])
+        if isinstance(action, GiveUp):
+            self._memory.giving_up = action.outcome
+        if isinstance(action, End):
+            phase = Phase.COMPLETED if action.outcome.moved else Phase.FAILED
+            status = replace(status, phase=phase, step=Step.DONE)
+        self._record(status)
 
-    def _record(self, standing: Standing) -> None:
-        if standing != self.standing:
+    def _record(self, status: MigrationStatus) -> None:
+        if status != self.status:
             record = self.cluster.records[self.intent.record]
-            record["status"] = records.status_of(record, standing, self.cluster.now)
-            self.stages.append(standing.stage)
+            record["status"] = records.status_document(record, status, self.cluster.now)
+            self.steps.append(status.step)
 
     def _sweep(self) -> None:
         """With no migration under way, every mark, and every copy in the middle, is a stray one: of
@@ -223,29 +222,33 @@ class Drive:
         for pod in in_progress(self.cluster.pods):
             if is_active(pod) and name_of(pod) == self.intent.copy:
                 self.swept += 1
-                stray = replace(self.standing, phase=Phase.IN_PROGRESS, stage=Stage.TAKE_BACK)
+                stray = replace(self.status, phase=Phase.IN_PROGRESS, step=Step.TAKE_BACK)
                 self._record(replace(stray, reason=Reason.CANCELLED))
                 self._process()
                 return
 
-    def _act(self, step: Step, memory: "_Memory") -> bool:
-        match step:
+    def _act(self, action: Action, memory: "_Memory") -> bool:
+        match action:
             case Wait():
                 memory.budget_allows = False
                 memory.refused_since = None
+                if action.seconds is None:
+                    memory.left_since = memory.away_since = None
+                else:
+                    memory.lingering_since = self.cluster.time
                 return True
             case GiveUp():
                 return False
             case Rehearse(template, as_owner):
                 memory.rehearsed = Rehearsed(template=template, answer=as_owner)
                 return False
-            case CreateCopy() | PatchPod() | Evict() | DeleteCopy():
-                self._write(step, memory, self._fault())
-                if is_adoption(step):
+            case CreateCopy() | PatchPod() | SetReady() | Evict() | DeleteCopy():
+                self._write(action, memory, self._fault())
+                if is_adoption(action):
                     self._happens("after the adoption")
                 self.tick(self.ticks_after_a_write)
                 return False
-        raise AssertionError(step)
+        raise AssertionError(action)
 
     def _write(self, write: Write, memory: "_Memory", fault: Fault | None) -> None:
         if fault == "dies before":
@@ -264,6 +267,10 @@ class Drive:
             memory.refused_since = None
         if isinstance(write, CreateCopy):
             memory.created = True
+        if isinstance(write, SetReady):
+            memory.times_left += not write.is_ready
+            if write.is_ready:
+                memory.left_since = memory.away_since = None
 
     def tick(self, seconds: int) -> None:
         for _ in range(seconds):
@@ -282,20 +289,23 @@ class Drive:
 
     def _happens(self, moment: Moment) -> None:
         for event in self.events:
-            if event.look == self.looks and event.moment == moment and event.action:
-                event.action(self.cluster)
+            if event.look == self.looks and event.moment == moment and event.disturbance:
+                event.disturbance(self.cluster)
 
     def _fault(self) -> Fault | None:
         return next((each.fault for each in self.events if each.look == self.looks), None)
 
-    def _judge(self, step: Step) -> None:
+    def _judge(self, action: Action) -> None:
         cluster = self.cluster
-        if isinstance(step, DeleteCopy) and controller_of(dict(step.copy)) in cluster.replica_sets:
+        if (
+            isinstance(action, DeleteCopy)
+            and controller_of(dict(action.copy)) in cluster.replica_sets
+        ):
             self.wrongs.append("deletes a copy that is a replica by now")
-        if is_adoption(step) and cluster.is_changing:
+        if is_adoption(action) and cluster.is_changing:
             self.wrongs.append("adopts though the Deployment is changing")
-        if isinstance(step, Evict) and step.what == "evicts the original":
-            self._judge_eviction(step.pod["metadata"]["uid"])
+        if isinstance(action, Evict) and action.what == "evicts the original":
+            self._judge_eviction(action.pod["metadata"]["uid"])
 
     def _judge_eviction(self, uid: str) -> None:
         cluster = self.cluster
@@ -329,17 +339,22 @@ class Drive:
 class _Memory:
     """What a process knows of a migration: what the record told, and what it has seen itself."""
 
-    def __init__(self, standing: Standing, now: int) -> None:
+    def __init__(self, status: MigrationStatus, now: int) -> None:
         self.taken_up = now
-        self.created = bool(standing.new_uid)
-        self.giving_up = standing.giving_up
+        self.created = bool(status.new_uid)
+        self.giving_up = status.giving_up
         self.copy_since: int | None = None
         self.ready_since: int | None = None
         self.budget_allows = False
         self.refused_since: int | None = None
         self.rehearsed: Rehearsed | None = None
+        self.left_since: int | None = None
+        self.away_since: int | None = None
+        self.times_left = 0
+        self.lingering_since: int | None = None
+        self.lingering_seconds = 0
 
-    def progress(self, standing: Standing, view: View, cluster: ToyCluster) -> Progress:
+    def progress(self, status: MigrationStatus, view: View, cluster: ToyCluster) -> Progress:
         now = cluster.time
         if view.copy is not None:
             self.created = True
@@ -348,11 +363,19 @@ class _Memory:
             self.ready_since = None
         elif self.ready_since is None:
             self.ready_since = now
-        began = standing.started_at
+        if view.original is not None and conditions.has_left(view.original):
+            self.left_since = now if self.left_since is None else self.left_since
+            self.away_since = now if self.away_since is None else self.away_since
+        else:
+            self.away_since = None
+        if self.lingering_since is not None:
+            self.lingering_seconds += now - self.lingering_since
+            self.lingering_since = None
+        began = status.started_at
         before = (began - BEGINNING).total_seconds() if began else self.taken_up
         return Progress(
             now=cluster.now,
-            method=standing.method,
+            method=status.method,
             created=self.created,
             running_seconds=now - before,
             resumed_seconds=now - self.taken_up,
@@ -362,6 +385,10 @@ class _Memory:
             budget_refused_seconds=0 if self.refused_since is None else now - self.refused_since,
             giving_up=self.giving_up,
             rehearsed=self.rehearsed,
+            left_seconds=0 if self.left_since is None else now - self.left_since,
+            away_seconds=0 if self.away_since is None else now - self.away_since,
+            times_left=self.times_left,
+            lingering_seconds=self.lingering_seconds,
         )
 
     def learn(self, problem: Refused, now: int) -> None:
@@ -377,8 +404,8 @@ def is_ours(pod: Mapping[str, Any]) -> bool:
     return names.ORIGINAL_POD in pod["metadata"]["annotations"]
 
 
-def is_adoption(step: Step) -> bool:
-    return isinstance(step, PatchPod) and "adopt" in step.what
+def is_adoption(action: Action) -> bool:
+    return isinstance(action, PatchPod) and "adopt" in action.what
 
 
 def carry_out(cluster: ToyCluster, write: Write) -> None:
@@ -387,6 +414,9 @@ def carry_out(cluster: ToyCluster, write: Write) -> None:
             cluster.create(body)
         case PatchPod(_, pod, change):
             cluster.patch(pod["metadata"]["uid"], change)
+        case SetReady(_, pod, told):
+            meta = pod["metadata"]
+            cluster.set_conditions(meta["uid"], meta["resourceVersion"], told)
         case Evict(_, pod, _, dry_run):
             cluster.evict(pod["metadata"]["uid"], dry_run=dry_run)
         case DeleteCopy(pod):

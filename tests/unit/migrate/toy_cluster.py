@@ -6,14 +6,15 @@ It does what kubernetes-semantics.md says of adoption, release, the order of sca
 and garbage collection; what a surge cannot notice is left out.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from rescheduler.config import Migration
-from rescheduler.migrate.deciding import copies, records
+from rescheduler.migrate.deciding import records
 from rescheduler.migrate.deciding.facts import Intent, Owner, View
+from rescheduler.migrate.deciding.surge import copies
 from rescheduler.model import conditions, names, pins
 from rescheduler.model.moves import Move
 
@@ -30,10 +31,14 @@ SETTINGS = Migration(
     settle_seconds=0,
     budget_timeout_seconds=6,
     eviction_grace_period_seconds=1,
+    linger_seconds=2,
 )
 BEGINNING = datetime(2026, 1, 1, tzinfo=UTC)
 SECONDS_TO_READY = 2
 SECONDS_TO_STOP = 2
+SECONDS_OF_A_KUBELET = 10
+MANY_SECONDS = 10**6
+"""After which it tells again how its pods are, whatever others have made of that."""
 SOURCE, TARGET, ELSEWHERE = "source", "target", "elsewhere"
 
 
@@ -80,8 +85,13 @@ class ToyCluster:
     """When a pod is Ready, or gone."""
     removed_while_ready: list[str] = field(default_factory=list)
     """Pods that a ReplicaSet removed though they were Ready."""
+    left: dict[str, int] = field(default_factory=dict)
+    """When originals were taken out of their Services, whatever their kubelets said since."""
+    cut_short: list[str] = field(default_factory=list)
+    """Pods that a ReplicaSet removed before they had finished what they had."""
     evicted: list[str] = field(default_factory=list)
     target: Object | None = field(default_factory=lambda: _clone(READY_NODE))
+    source: Object | None = field(default_factory=lambda: _clone(READY_NODE))
     made: int = 0
     intents: list[Intent] = field(default_factory=list)
     records: dict[str, Object] = field(default_factory=dict)
@@ -170,6 +180,7 @@ class ToyCluster:
             replica_sets=tuple(replica_sets.values()),
             neighbours=tuple(pods.values()),
             target=_clone(self.target),
+            source=_clone(self.source),
             records=tuple(_clone(self.records).values()),
         )
 
@@ -225,6 +236,22 @@ class ToyCluster:
                 else:
                     metadata[kind][key] = value
         touch(self.pods[uid])
+
+    def set_conditions(self, uid: str, version: str, told: Sequence[Mapping[str, Any]]) -> None:
+        if version_of(self._get(uid)) != version:
+            raise Refused("Conflict")
+        self.pods[uid]["status"]["conditions"] = [dict(each) for each in told]
+        touch(self.pods[uid])
+        if is_ready(self.pods[uid]):
+            self.left.pop(uid, None)
+        else:
+            self.left.setdefault(uid, self.time)
+
+    def give_back(self, uid: str) -> None:
+        """Its kubelet knows better, just now."""
+        if uid in self.pods and _was_taken_out(self.pods[uid]):
+            set_ready(self.pods[uid], ready=True)
+            touch(self.pods[uid])
 
     def delete(self, uid: str, version: str) -> None:
         if version_of(self._get(uid)) != version:
@@ -316,6 +343,8 @@ class ToyCluster:
                     del self.pods[uid]
                 else:
                     self._start(pod)
+            if self.time % SECONDS_OF_A_KUBELET == 0:
+                self.give_back(uid)
             if self.time >= self.healing.get(uid, self.time + 1):
                 del self.healing[uid]
                 if is_active(pod):
@@ -389,6 +418,9 @@ class ToyCluster:
         for pod in sorted(active, key=_first_to_go)[: max(0, len(active) - wanted)]:
             if is_ready(pod):
                 self.removed_while_ready.append(pod["metadata"]["uid"])
+            left = self.left.get(pod["metadata"]["uid"], -MANY_SECONDS)
+            if self.time - left < self.settings.linger_seconds:
+                self.cut_short.append(pod["metadata"]["uid"])
             self.stop(pod["metadata"]["uid"])
 
     def _write_statuses(self) -> None:
@@ -402,9 +434,9 @@ class ToyCluster:
         wanted = self._service()["spec"]["selector"].items()
         served = [pod for pod in self.pods.values() if wanted <= pod["metadata"]["labels"].items()]
         endpoints = [
-            {"targetRef": {"uid": pod["metadata"]["uid"]}, "conditions": {"ready": True}}
+            {"targetRef": {"uid": pod["metadata"]["uid"]}, "conditions": {"ready": is_serving(pod)}}
             for pod in served
-            if is_ready(pod)
+            if pod["status"]["phase"] == "Running"
         ]
         labels = {"kubernetes.io/service-name": "web"}
         self.slices = [{"metadata": {"name": "web-x", "labels": labels}, "endpoints": endpoints}]
@@ -509,6 +541,16 @@ def is_active(pod: Object) -> bool:
 
 def is_ready(pod: Object) -> bool:
     return conditions.holds(pod, "Ready")
+
+
+def is_serving(pod: Object) -> bool:
+    return is_active(pod) and is_ready(pod)
+
+
+def _was_taken_out(pod: Object) -> bool:
+    """By our hand."""
+    ready = conditions.find(pod, "Ready") or {}
+    return is_active(pod) and ready.get("reason") == names.LEAVING
 
 
 def set_ready(pod: Object, *, ready: bool) -> None:

@@ -36,6 +36,8 @@ class ToyControllers:
     """Where the successor comes to when it is steered; empty: nowhere, it stays pending."""
     unsteered: str = ELSEWHERE
     becomes_ready: bool = True
+    ends_on: str = ""
+    """The node whose kubelet ends what comes there, having no room for it after all."""
     refuses_steered: bool = False
     """A policy of the user's refuses pods that prefer a node."""
     refuses_all: bool = False
@@ -45,7 +47,6 @@ class ToyControllers:
     unready: bool = False
     """The original is not Ready, and somebody wants it away."""
     settings: Migration = field(default_factory=Migration)
-    disruption_controller_sleeps: bool = False
     time: int = 0
     pods: dict[str, Object] = field(default_factory=dict)
     workloads: dict[str, Object] = field(default_factory=dict)
@@ -102,9 +103,8 @@ class ToyControllers:
             sync = {"StatefulSet": self._sync_stateful_set}.get(workload["kind"], self._sync_others)
             sync(workload)
             self._write_status(workload)
-        if not self.disruption_controller_sleeps:
-            for budget in self.budgets.values():
-                self._count(budget)
+        for budget in self.budgets.values():
+            self._count(budget)
 
     def _kubelets(self) -> None:
         for uid, pod in list(self.pods.items()):
@@ -120,6 +120,10 @@ class ToyControllers:
         if not node:
             return
         pod["spec"]["nodeName"] = node
+        if self.is_set_up and node == self.ends_on:
+            pod["status"] |= {"phase": "Failed", "reason": "OutOfcpu"}
+            touch(pod)
+            return
         pod["status"]["phase"] = "Running"
         set_ready(pod, ready=self.becomes_ready or not self.is_set_up)
         touch(pod)

@@ -12,7 +12,7 @@ from typing import Any
 
 from rescheduler.migrate.deciding import records
 from rescheduler.migrate.deciding.facts import Intent, Owner, View
-from rescheduler.migrate.deciding.records import Standing
+from rescheduler.migrate.deciding.records import MigrationStatus
 from rescheduler.model import names
 from tests.unit.migrate.toy_controllers import (
     BEGINNING,
@@ -132,12 +132,13 @@ class ToyWorkload(ToyControllers):
             replica_sets=tuple(each for each in all_workloads if each["kind"] == "ReplicaSet"),
             neighbours=tuple(pods.values()),
             target=clone(self.target),
+            source=None,
             records=(clone(self.record), *clone(self.other_records)),
         )
 
     @property
-    def standing(self) -> Standing:
-        return records.standing_of(self.record)
+    def status(self) -> MigrationStatus:
+        return records.read_status(self.record)
 
     @property
     def original(self) -> Object | None:
@@ -160,10 +161,10 @@ class ToyWorkload(ToyControllers):
 
     # ------------------------------------------------------------------ what a migration may write
 
-    def write_standing(self, standing: Standing) -> None:
-        if standing != self.standing:
-            self.record["status"] = records.status_of(self.record, standing, self.now)
-            self.steered_owner = standing.owner.uid if standing.owner else ""
+    def write_status(self, status: MigrationStatus) -> None:
+        if status != self.status:
+            self.record["status"] = records.status_document(self.record, status, self.now)
+            self.steered_owner = status.owner.uid if status.owner else ""
             self.record["metadata"]["resourceVersion"] += 1
 
     def patch(self, uid: str, change: Mapping[str, Any]) -> None:

@@ -53,6 +53,19 @@ def test_a_replica_set(replica_set: dict[str, Any], reason: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("ready", "left", "reason"),
+    [
+        (2, 1, ""),
+        (3, 1, ""),  # it has not heard of it yet
+        (1, 1, "1 of 3 of its ReplicaSet's pods are Ready"),
+        (4, 1, "4 of 3 of its ReplicaSet's pods are Ready"),
+    ],
+)
+def test_pods_that_left_their_services_are_not_missing(ready: int, left: int, reason: str) -> None:
+    assert workloads.why_unsettled(_replica_set(readyReplicas=ready), None, left) == reason
+
+
+@pytest.mark.parametrize(
     ("deployment", "reason"),
     [
         (_deployment(), ""),

@@ -226,7 +226,7 @@ async def test_says_that_it_has_not_listed_yet_and_why() -> None:
         assert scene.reason() == "pods are not listed yet"
         await scene.until_over()
         assert scene.reason() == "pods are not listed yet: cut"
-        assert not scene.follower.settled
+        assert not scene.follower.is_settled
 
 
 async def test_says_since_when_it_has_not_heard_and_why() -> None:
@@ -283,11 +283,11 @@ async def test_tells_of_trouble_once_and_of_its_end() -> None:
         async with following(listed("a"), *[[CUT]] * 5, [EXPIRED], listed(), more) as scene:
             await scene.until_over()
     assert [line["event"] for line in lines] == [
-        "lost the stream",
-        "begins anew",
-        "sees again",
-        "lost the stream",  # the listing's watch ended at once
-        "sees again",
+        "watch lost",
+        "watch expired, listing again",
+        "watch recovered",
+        "watch lost",  # the listing's watch ended at once
+        "watch recovered",
     ]
 
 
@@ -319,11 +319,11 @@ async def test_a_refusal_is_told_once_and_what_was_known_is_forgotten(
             gap = scene.follower.gap()
             assert gap is not None
             assert (gap.source, gap.reason, gap.forbidden) == ("pods", reason, forbidden)
-            assert scene.follower.settled
+            assert scene.follower.is_settled
             assert scene.pods() == []
             # After the first of them it would have to begin anew.
             assert scene.script.asked == ["", "10", "", "", "", "", ""]
-    assert [line["event"] for line in lines] == ["lost the stream", "cannot be followed"]
+    assert [line["event"] for line in lines] == ["watch lost", "watch refused"]
 
 
 async def test_who_is_refused_asks_again_ever_less_and_at_least_every_90_seconds() -> None:
@@ -340,7 +340,7 @@ async def test_a_right_that_is_granted_heals() -> None:
         await scene.until_over()
         assert scene.reason() == ""
         assert scene.pods() == ["a"]
-        assert scene.follower.complete
+        assert scene.follower.is_complete
 
 
 async def test_trouble_on_the_way_does_not_lift_a_refusal() -> None:
@@ -353,6 +353,6 @@ async def test_where_migrations_are_not_installed_there_are_none_and_nothing_is_
     with capture_logs() as lines:
         async with following([NOT_FOUND], [NOT_FOUND], resource=POD_MIGRATIONS) as scene:
             await scene.until_over()
-            assert scene.follower.settled
+            assert scene.follower.is_settled
             assert scene.follower.gap() is None
     assert lines == []

@@ -7,7 +7,7 @@ import pytest
 from rescheduler.config import ALLOWED, Configuration, PodRules
 from rescheduler.model.moves import Way
 from rescheduler.plan.budgets import PENDING, UNREADY, Budgets
-from tests.unit.plan.movable_scenes import (
+from tests.unit.plan.support.movable_scenes import (
     Object,
     owned_by,
     pod,

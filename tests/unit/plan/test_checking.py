@@ -13,9 +13,17 @@ from rescheduler.model.moves import Move, Way
 from rescheduler.model.snapshot import Snapshot
 from rescheduler.plan import Memory, why_not_there
 from rescheduler.plan.fitting import Placement
-from tests.unit.plan import random_workloads
-from tests.unit.plan.movable_scenes import NODES, NOW, NOW_TEXT, Object, pod, replica_set, snapshot
-from tests.unit.plan.object_snapshots import snapshot_of
+from tests.unit.plan.support import random_workloads
+from tests.unit.plan.support.movable_scenes import (
+    NODES,
+    NOW,
+    NOW_TEXT,
+    Object,
+    pod,
+    replica_set,
+    snapshot,
+)
+from tests.unit.plan.support.object_snapshots import snapshot_of
 
 MOVE = Move(
     namespace="shop",

@@ -12,7 +12,7 @@ from rescheduler.model.moves import Report
 from rescheduler.plan.desk import Desk, Search
 from rescheduler.plan.packing import costs
 from rescheduler.plan.strategies import cost_optimization
-from tests.unit.plan.small import (
+from tests.unit.plan.support.small_clusters import (
     apart,
     assert_every_step_fits,
     desk,

@@ -10,7 +10,7 @@ from rescheduler.model.cluster import Node, Owner, Pod
 from rescheduler.model.moves import Move, Plan, Refusal, Report, Way
 from rescheduler.plan import plan
 from rescheduler.plan.explaining import Explanation, explain, row_of
-from tests.unit.plan.clusters import snapshot
+from tests.unit.plan.support.snapshots import snapshot
 
 WEB = Owner(kind="ReplicaSet", name="web", uid="uid-web")
 

@@ -12,7 +12,7 @@ from rescheduler.model import names
 from rescheduler.model.cluster import Node, Pod
 from rescheduler.plan.fitting import Placement
 from rescheduler.plan.fitting.nodes import who_removes, why_no_target
-from tests.unit.plan.clusters import snapshot
+from tests.unit.plan.support.snapshots import snapshot
 
 NODE = Node(
     name="b",

@@ -10,8 +10,8 @@ from rescheduler.model.moves import Way
 from rescheduler.model.snapshot import Snapshot
 from rescheduler.plan.fitting import Placement
 from rescheduler.wire import NAMESPACES
-from tests.unit.plan.clusters import snapshot
-from tests.unit.plan.small import REQUIRED, apart, node, pod
+from tests.unit.plan.support.small_clusters import REQUIRED, apart, node, pod
+from tests.unit.plan.support.snapshots import snapshot
 
 ZONES = [node("a1", zone="a"), node("a2", zone="a"), node("b1", zone="b"), node("c1")]
 

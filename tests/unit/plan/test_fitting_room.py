@@ -7,8 +7,8 @@ from rescheduler.model.columns import NONE
 from rescheduler.model.moves import Way
 from rescheduler.plan.fitting import Placement
 from rescheduler.wire import DAEMON_SETS
-from tests.unit.plan.clusters import snapshot
-from tests.unit.plan.small import apart, node, pod
+from tests.unit.plan.support.small_clusters import apart, node, pod
+from tests.unit.plan.support.snapshots import snapshot
 
 
 def waiting(name: str, cpu: int, priority: int = 0) -> Pod:

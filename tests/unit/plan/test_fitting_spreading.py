@@ -9,8 +9,8 @@ from rescheduler.model.cluster import Pod
 from rescheduler.model.moves import Way
 from rescheduler.model.snapshot import Snapshot
 from rescheduler.plan.fitting import Placement
-from tests.unit.plan.clusters import snapshot
-from tests.unit.plan.small import REQUIRED, node, pod, spread
+from tests.unit.plan.support.small_clusters import REQUIRED, node, pod, spread
+from tests.unit.plan.support.snapshots import snapshot
 
 ZONES = [node(f"{zone}{number}", zone=zone) for zone in "abc" for number in (1, 2)]
 

@@ -7,7 +7,7 @@ import pytest
 from rescheduler.config import ALLOWED, NEVER, Configuration, Migration, PodRules
 from rescheduler.model import names
 from rescheduler.model.moves import Way
-from tests.unit.plan.movable_scenes import (
+from tests.unit.plan.support.movable_scenes import (
     Object,
     movable,
     owned_by,

@@ -7,8 +7,8 @@ import pytest
 from rescheduler.config import Configuration, PodRules
 from rescheduler.model.cluster import Pod
 from rescheduler.plan.groups import Groups
-from tests.unit.plan.clusters import snapshot
-from tests.unit.plan.small import node, pod
+from tests.unit.plan.support.small_clusters import node, pod
+from tests.unit.plan.support.snapshots import snapshot
 
 GROUP = "scheduling.x-k8s.io/pod-group"
 

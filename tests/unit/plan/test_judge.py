@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from rescheduler.model.moves import Move, Way
-from tests.unit.plan import judge
-from tests.unit.plan.cluster_objects import Object
+from tests.unit.plan.support import judge
+from tests.unit.plan.support.cluster_objects import Object
 
 REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
 NEAR = [{"labelSelector": {"matchLabels": {"app": "db"}}, "topologyKey": "zone"}]

@@ -14,8 +14,18 @@ from rescheduler.model import names
 from rescheduler.model.cluster import Node, Owner, Pod
 from rescheduler.model.moves import Plan
 from rescheduler.plan import Search, plan
-from tests.unit.plan.clusters import snapshot
-from tests.unit.plan.loaded import AS_OF, A, B, C, measured, moves, node, pod, refusals
+from tests.unit.plan.support.clusters_by_load import (
+    AS_OF,
+    A,
+    B,
+    C,
+    measured,
+    moves,
+    node,
+    pod,
+    refusals,
+)
+from tests.unit.plan.support.snapshots import snapshot
 
 CONFIGURATION = Configuration(enabled_strategies=("LoadBalancing",))
 

@@ -20,7 +20,7 @@ from rescheduler.model import names, selectors
 from rescheduler.model.columns import Flag
 from rescheduler.model.moves import Way
 from rescheduler.plan.movable import Movable
-from tests.unit.plan.movable_scenes import (
+from tests.unit.plan.support.movable_scenes import (
     NOW,
     Object,
     movable,
@@ -278,6 +278,17 @@ def test_a_pod_may_be_left_alone_for_some_time(
     status = {"startTime": began} if began else {}
     left_alone = pod(metadata={"annotations": {names.DO_NOT_DISRUPT: told}}, status=status)
     assert bool(why(snapshot(left_alone, taken_at=taken_at), asked=True)) == stays
+
+
+def test_what_we_asked_karpenter_for_keeps_nobody_else() -> None:
+    """Not a drain, and not another pass: that one has rules of its own for what was moved."""
+    told = {names.DO_NOT_DISRUPT: "1h", names.OWN_DO_NOT_DISRUPT: "1h"}
+    moved = pod(metadata={"annotations": told}, status={"startTime": YOUNG})
+    assert why(snapshot(moved, taken_at=NOW), asked=True) == ()
+    # Its user says something else of it by now.
+    told[names.DO_NOT_DISRUPT] = "true"
+    held = pod(metadata={"annotations": told}, status={"startTime": YOUNG})
+    assert why(snapshot(held, taken_at=NOW), asked=True)
 
 
 def test_pods_of_our_own_profiles_are_ours_to_place() -> None:

@@ -7,7 +7,7 @@ import pytest
 from rescheduler.config import ALLOWED, WHEN_ASKED, Configuration, PodRules
 from rescheduler.model import names
 from rescheduler.model.snapshot import Gap
-from tests.unit.plan.movable_scenes import (
+from tests.unit.plan.support.movable_scenes import (
     NOW,
     Object,
     owned_by,

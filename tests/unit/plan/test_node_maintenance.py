@@ -20,7 +20,7 @@ from rescheduler.plan.desk import Desk, Search
 from rescheduler.plan.strategies import node_maintenance
 from rescheduler.wire import STATEFUL_SETS
 from tests.unit.config import samples
-from tests.unit.plan.small import (
+from tests.unit.plan.support.small_clusters import (
     apart,
     assert_every_step_fits,
     desk,

@@ -5,7 +5,15 @@ from dataclasses import replace
 from rescheduler.config import Configuration, Scope
 from rescheduler.model import selectors
 from rescheduler.plan.nowhere import why_nowhere
-from tests.unit.plan.small import apart, desk, in_maintenance, node, number_of, pod, row_of
+from tests.unit.plan.support.small_clusters import (
+    apart,
+    desk,
+    in_maintenance,
+    node,
+    number_of,
+    pod,
+    row_of,
+)
 
 TAINT = {"key": "gpu", "value": "yes", "effect": "NoSchedule"}
 

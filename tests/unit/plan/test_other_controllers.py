@@ -6,7 +6,16 @@ import pytest
 
 from rescheduler.config import ALLOWED, NEVER, Configuration, Forced, PodRules
 from rescheduler.model.moves import Passing, Way
-from tests.unit.plan.movable_scenes import NOW, Object, movable, owned_by, pod, row, snapshot, why
+from tests.unit.plan.support.movable_scenes import (
+    NOW,
+    Object,
+    movable,
+    owned_by,
+    pod,
+    row,
+    snapshot,
+    why,
+)
 
 CLONE_SET = owned_by("CloneSet")
 FREE = Configuration(pods=PodRules(other_controllers=ALLOWED, interruptions=ALLOWED))

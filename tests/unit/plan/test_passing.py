@@ -7,7 +7,7 @@ import pytest
 from rescheduler.config import Configuration, Forced, Migration, Retry
 from rescheduler.model.moves import Refusal
 from rescheduler.model.snapshot import Snapshot
-from tests.unit.plan.movable_scenes import (
+from tests.unit.plan.support.movable_scenes import (
     NOW,
     Object,
     owned_by,

@@ -12,9 +12,9 @@ from rescheduler.model.usage import Usage
 from rescheduler.plan import Desk, Memory, needs, plan
 from rescheduler.plan.desk import NO_LIMIT
 from rescheduler.wire import POD_MIGRATIONS
-from tests.unit.plan import movable_scenes
-from tests.unit.plan.clusters import snapshot
-from tests.unit.plan.small import in_maintenance, node, pod
+from tests.unit.plan.support import movable_scenes
+from tests.unit.plan.support.small_clusters import in_maintenance, node, pod
+from tests.unit.plan.support.snapshots import snapshot
 
 ALL = ("LoadBalancing", "CostOptimization", "ResourceOptimization", "TopologySpread")
 
@@ -134,10 +134,11 @@ def test_an_empty_cluster_has_an_empty_plan() -> None:
 # ------------------------------------------------------------------ what is in flight
 
 
-def record(uid: str, *, asked: bool = False, **status: str) -> dict[str, Any]:
+def record(uid: str, *, asked: bool | None = False, **status: str) -> dict[str, Any]:
+    told = {} if asked is None else {"asked": asked}
     return {
         "metadata": {"namespace": "shop", "name": f"of-{uid}"},
-        "spec": {"pod": {"name": uid, "uid": uid}, "target": "c", "asked": asked},
+        "spec": {"pod": {"name": uid, "uid": uid}, "target": "c", **told},
         "status": status,
     }
 
@@ -152,6 +153,8 @@ def record(uid: str, *, asked: bool = False, **status: str) -> dict[str, Any]:
         ([record("x", phase="Completed"), record("y", phase="Failed")], 2),
         # What a person asked for is not limited, so it leaves as much to others.
         ([record("x", asked=True), record("y", asked=True)], 2),
+        # Who writes one by hand, as in the README, may leave out that he asks.
+        ([record("x", asked=None), record("y", asked=None)], 2),
     ],
 )
 def test_what_is_in_flight_counts_for_the_limit_of_a_pass(

@@ -17,9 +17,9 @@ from rescheduler.model.moves import Move, Way
 from rescheduler.model.snapshot import Snapshot
 from rescheduler.plan import plan
 from rescheduler.plan.fitting import Memory, Placement
-from tests.unit.plan import judge, random_workloads
-from tests.unit.plan.cluster_objects import Object, labels_of
-from tests.unit.plan.object_snapshots import snapshot_of
+from tests.unit.plan.support import judge, random_workloads
+from tests.unit.plan.support.cluster_objects import Object, labels_of
+from tests.unit.plan.support.object_snapshots import snapshot_of
 
 seeds = st.integers(0, 2**32)
 EXAMPLES = 30

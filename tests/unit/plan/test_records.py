@@ -5,11 +5,10 @@ from typing import Any
 import pytest
 
 from rescheduler.config import Configuration, Cooldown, Migration, Retry, Stability
-from rescheduler.migrate.deciding.outcomes import GIVING_WAY, Reason
-from rescheduler.model import reasons
+from rescheduler.model.podmigration import reasons
 from rescheduler.model.snapshot import Gap
 from rescheduler.plan import needs, plan
-from tests.unit.plan.movable_scenes import (
+from tests.unit.plan.support.movable_scenes import (
     NOW,
     OWNER,
     Object,
@@ -162,12 +161,9 @@ def test_attempts_are_counted_among_those_that_gave_way() -> None:
     assert words.startswith("3 moves of it failed, the last as NotReadyInTime (pmig r-5)")
 
 
-def test_they_are_reasons_that_records_give() -> None:
-    assert {*reasons.GAVE_WAY, reasons.LEFT_SHORT, reasons.BACK_ON_SOURCE} <= {
-        each.value for each in Reason
-    }
-    # The other way round there are more: a budget that refuses may do so every time.
-    assert {each.value for each in GIVING_WAY} >= reasons.GAVE_WAY
+def test_who_several_budgets_select_is_not_counted_as_failing() -> None:
+    """Nobody can evict it, as when it is not movable for another reason."""
+    assert told(*(failed(f"r-{n}", n, 9000 - n, reason="SeveralBudgets") for n in (1, 2, 3))) == ()
 
 
 def test_a_single_attempt_may_be_all() -> None:

@@ -13,7 +13,7 @@ from rescheduler.plan.desk import Desk
 from rescheduler.plan.loads import Figures
 from rescheduler.plan.relocating import IN_VAIN, STEPS, relocate
 from rescheduler.wire import RESOURCE_QUOTAS
-from tests.unit.plan.small import (
+from tests.unit.plan.support.small_clusters import (
     apart,
     assert_every_step_fits,
     desk,

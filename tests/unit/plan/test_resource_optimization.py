@@ -12,8 +12,8 @@ from rescheduler.model import names
 from rescheduler.model.cluster import Node, Pod
 from rescheduler.model.moves import Plan
 from rescheduler.plan import Search, plan
-from tests.unit.plan.clusters import snapshot
-from tests.unit.plan.loaded import A, B, C, measured, moves, node, pod, refusals
+from tests.unit.plan.support.clusters_by_load import A, B, C, measured, moves, node, pod, refusals
+from tests.unit.plan.support.snapshots import snapshot
 
 CONFIGURATION = Configuration(enabled_strategies=("ResourceOptimization",))
 

@@ -14,15 +14,15 @@ from rescheduler.config import Configuration, Cooldown, Stability, UsageSettings
 from rescheduler.model import names
 from rescheduler.model.cluster import Node, Owner, Pod
 from rescheduler.model.snapshot import Snapshot
-from rescheduler.observe.placing import placement_of
 from rescheduler.observe.state import ClusterState
 from rescheduler.observe.usage.history import History
+from rescheduler.observe.usage.placement import placement_of
 from rescheduler.observe.usage.samples import Measured, Sample, identities
 from rescheduler.plan import plan
 from rescheduler.wire import PODS, REPLICA_SETS
 from tests.unit.observe.state import server
-from tests.unit.plan.clusters import replica_set, snapshot
-from tests.unit.plan.loaded import AS_OF, measured, node, pod
+from tests.unit.plan.support.clusters_by_load import AS_OF, measured, node, pod
+from tests.unit.plan.support.snapshots import replica_set, snapshot
 
 BOTH = Configuration(enabled_strategies=("LoadBalancing", "ResourceOptimization"))
 NO_MEMORY = Cooldown(pod_seconds=0, workload_seconds=0, node_seconds=0)

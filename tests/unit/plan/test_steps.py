@@ -10,8 +10,7 @@ from rescheduler.model.cluster import Node, Pod
 from rescheduler.model.moves import Plan
 from rescheduler.model.snapshot import Snapshot
 from rescheduler.plan import Desk, Search, plan, plan_at
-from tests.unit.plan.clusters import snapshot
-from tests.unit.plan.small import (
+from tests.unit.plan.support.small_clusters import (
     apart,
     assert_every_step_fits,
     desk,
@@ -20,6 +19,7 @@ from tests.unit.plan.small import (
     pod,
     spread,
 )
+from tests.unit.plan.support.snapshots import snapshot
 
 GROUP = "scheduling.x-k8s.io/pod-group"
 ENDED = "the search was ended after "

@@ -12,7 +12,7 @@ from rescheduler.model.cluster import Node, Pod
 from rescheduler.model.moves import Report
 from rescheduler.plan.desk import Desk, Search
 from rescheduler.plan.strategies import topology_spread
-from tests.unit.plan.small import (
+from tests.unit.plan.support.small_clusters import (
     REQUIRED,
     apart,
     assert_every_step_fits,

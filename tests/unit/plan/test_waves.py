@@ -12,8 +12,8 @@ from rescheduler.model.cluster import Owner, Pod
 from rescheduler.plan import Desk
 from rescheduler.plan.waves import waves
 from rescheduler.wire import POD_DISRUPTION_BUDGETS, POD_MIGRATIONS, RESOURCE_QUOTAS, Resource
-from tests.unit.plan.clusters import snapshot
-from tests.unit.plan.small import apart, node, pod, row_of
+from tests.unit.plan.support.small_clusters import apart, node, pod, row_of
+from tests.unit.plan.support.snapshots import snapshot
 
 NODES = [node(f"n{number}", cpu=64000) for number in range(6)]
 

@@ -10,7 +10,7 @@ import pytest
 
 from rescheduler.model.moves import Way
 from rescheduler.model.snapshot import Gap, Snapshot
-from tests.unit.plan.movable_scenes import (
+from tests.unit.plan.support.movable_scenes import (
     Object,
     movable,
     owned_by,

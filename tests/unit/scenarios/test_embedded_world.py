@@ -22,9 +22,9 @@ from testbed.faultproxy import (
     hold_events,
     throttled,
 )
+from tests.scenarios.deploying import deploy_web
 from tests.scenarios.embedded_process import speaking_apart
 from tests.scenarios.embedded_world import EmbeddedWorld, make_embedded_world
-from tests.scenarios.stage import set_stage
 
 CREATE = Match(verb="create", resource="pods")
 
@@ -40,7 +40,7 @@ def play(folder: Path, scene: Callable[[EmbeddedWorld], Awaitable[None]]) -> Non
 
 def test_who_is_killed_asks_writes_and_says_nothing_more(tmp_path: Path) -> None:
     async def scene(world: EmbeddedWorld) -> None:
-        await set_stage(world, 2)
+        await deploy_web(world, 2)
         await world.afflict_copies(ready_after="3s")
         running = await world.start_command("run", "--config", str(world.configuration()))
         await world.wait_for_copy("web")
@@ -145,7 +145,7 @@ def test_the_same_seed_gives_the_same_history(tmp_path: Path) -> None:
     histories: list[list[tuple[str, str]]] = []
 
     async def scene(world: EmbeddedWorld) -> None:
-        await set_stage(world, 3)
+        await deploy_web(world, 3)
         async with world.auditor() as auditor:
             assert (await world.run()).code == 0
             audit = await world.audit(auditor)

@@ -1,16 +1,19 @@
 """An autoscaler of nodes in few lines, after karpenter: it adds a node for pods that wait, and
 removes one whose pods all have room elsewhere and that no pod has come to or left for a while.
 
-As karpenter 1.14 does, it ignores pods that are held on a node by its name.
+As karpenter 1.14 does, it ignores that pods are held on a node by its name, and leaves those alone
+that are not to be disrupted for a while; earlier ones knew no such time.
 """
 
 import asyncio
 from collections.abc import Mapping
 from contextlib import suppress
+from datetime import datetime
 from functools import cache
 from typing import Any
 
 from rescheduler import wire
+from rescheduler.documents import durations
 from rescheduler.embedded.cluster import EmbeddedCluster
 from rescheduler.embedded.store import Change
 from rescheduler.kube import Object, errors
@@ -26,8 +29,18 @@ Size = tuple[float, float]
 
 
 class Consolidator:
-    def __init__(self, cluster: EmbeddedCluster, example: Mapping[str, Any], after: float) -> None:
-        """`after`: seconds without a pod that came or went (`consolidateAfter`)."""
+    def __init__(
+        self,
+        cluster: EmbeddedCluster,
+        example: Mapping[str, Any],
+        after: float,
+        *,
+        spares_moved: bool,
+    ) -> None:
+        """`after`: seconds without a pod that came or went (`consolidateAfter`). `spares_moved`: it
+        knows of pods that are not to be disrupted for a while.
+        """
+        self._spares_moved = spares_moved
         self._api = cluster.api
         self._clock = cluster.clock
         self._example = example
@@ -111,10 +124,19 @@ class Consolidator:
                 guests[node].append(pod)
         for name in sorted(guests, key=lambda each: (len(guests[each]), each)):
             is_quiet = self._now() - self._changed.get(name, 0.0) >= self._after
+            if any(map(self._is_spared, guests[name])):
+                continue
             if is_quiet and self._have_room(name, guests[name]):
                 self.removed[name] = self._now()
                 self._api.patch(wire.NODES, None, name, {"spec": {"taints": [TAINT]}})
                 return
+
+    def _is_spared(self, pod: Object) -> bool:
+        told = annotations(pod).get(names.DO_NOT_DISRUPT)
+        if told is None or not self._spares_moved:
+            return False
+        began = datetime.fromisoformat(pod["status"]["startTime"]).timestamp()
+        return self._now() - began < durations.parse_nanoseconds(told) / durations.SECOND
 
     def _have_room(self, node: str, guests: list[Object]) -> bool:
         others = [left for name, left in self._room().items() if name != node]

@@ -10,11 +10,11 @@ import pytest
 
 from bench.converging import HOUR, Shape, Watching, describe
 from rescheduler import wire
-from rescheduler.config import Configuration, NodeAutoscaler
+from rescheduler.config import Configuration, Migration, NodeAutoscaler
 from rescheduler.embedded import virtual_time
 from rescheduler.embedded.cluster import EmbeddedCluster
 from rescheduler.embedded.virtual_time import START, VirtualClock
-from rescheduler.model import names, pins
+from rescheduler.model import names, pins, selectors
 from rescheduler.model.objects import annotations
 from rescheduler.simulation.described import Described
 from rescheduler.simulation.filling import fill
@@ -27,7 +27,10 @@ from tests.unit.simulation.consolidating import Consolidator
 HOURS = 3.0
 TEN_MINUTES = 600.0
 ONE_MINUTE = 60.0
-DEFAULT = NodeAutoscaler().scale_down_utilization_percent
+DEFAULT = Configuration(cpu_threshold_percent=50.0)
+"""Nodes are rarely above 60: so some are to be relieved."""
+NOT_ASKING = replace(DEFAULT, migration=Migration(do_not_disrupt_seconds=0.0))
+EVENING_OUT = replace(DEFAULT, node_autoscaler=NodeAutoscaler(packed_nodes=selectors.NOTHING))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,12 +44,9 @@ class Outcome:
     """Pods that we moved twice within an hour."""
 
 
-def beside(*, after: float, threshold: float) -> Outcome:
-    autoscaler = NodeAutoscaler(scale_down_utilization_percent=threshold)
-    return virtual_time.run(_beside(after, Configuration(node_autoscaler=autoscaler)))
-
-
-async def _beside(after: float, configuration: Configuration, seed: int = 3) -> Outcome:
+async def beside(
+    after: float, configuration: Configuration, seed: int = 3, *, spares_moved: bool
+) -> Outcome:
     shape = Shape(seed=seed, nodes=8, cores=(8,), pods=12, by_usage=True)
     described = of_karpenter(describe(shape))
     # Something is scaled every few minutes, and back some hours later.
@@ -55,7 +55,9 @@ async def _beside(after: float, configuration: Configuration, seed: int = 3) -> 
     cluster = EmbeddedCluster(seed=seed, clock=VirtualClock(START), loads=loads)
     fill(cluster, described)
     watching = Watching(cluster.store, described)
-    consolidator = Consolidator(cluster, described.all(wire.NODES)[0], after)
+    consolidator = Consolidator(
+        cluster, described.all(wire.NODES)[0], after, spares_moved=spares_moved
+    )
     happenings = foreseen(scenario, described, seed=seed, start=START, hours=HOURS)
     async with cluster, running(cluster, configuration, seed=seed):
         tasks = [
@@ -92,13 +94,21 @@ def of_karpenter(described: Described) -> Described:
 
 
 @pytest.mark.parametrize(
-    ("after", "threshold"), [(TEN_MINUTES, DEFAULT), (ONE_MINUTE, 100.0)], ids=["slow", "fast"]
+    ("configuration", "after", "spares_moved"),
+    [
+        pytest.param(DEFAULT, ONE_MINUTE, True, id="relieved, and asked to wait"),
+        pytest.param(NOT_ASKING, ONE_MINUTE, False, id="relieved onto what stays"),
+        pytest.param(EVENING_OUT, ONE_MINUTE, True, id="evened out, and asked to wait"),
+        pytest.param(EVENING_OUT, TEN_MINUTES, False, id="evened out beside a slow one"),
+    ],
 )
-def test_neither_undoes_what_the_other_has_just_done(after: float, threshold: float) -> None:
-    """By default if it waits for ten minutes (`consolidateAfter`); if it is faster, when nothing is
-    filled that it could remove.
+def test_neither_undoes_what_the_other_has_just_done(
+    configuration: Configuration, after: float, *, spares_moved: bool
+) -> None:
+    """It waits when it is asked to, or by itself (`consolidateAfter`); where it does not, only what
+    it will need all the same is filled.
     """
-    outcome = beside(after=after, threshold=threshold)
+    outcome = virtual_time.run(beside(after, configuration, spares_moved=spares_moved))
     print(f"\n{outcome}")  # noqa: T201 - shown with -s
     assert outcome.moves > 0
     assert outcome.removed > 0

@@ -138,6 +138,24 @@ def test_what_is_foreseen_is_in_order_and_within_the_hours() -> None:
     assert What.MAINTAIN not in {each.what for each in short}
 
 
+def test_every_day_has_its_maintenance_and_its_failure() -> None:
+    described = generate(nodes=8, pods=120, seed=5)
+    one, three, cut = (
+        foreseen(BUILT_IN["day"], described, seed=1, start=START, hours=hours)
+        for hours in (24, 72, 36)
+    )
+
+    def outages(happenings: tuple[Happening, ...]) -> list[tuple[float, What]]:
+        wanted = (What.MAINTAIN, What.FAIL)
+        return [(each.at / HOUR, each.what) for each in happenings if each.what in wanted]
+
+    first = [(10.0, What.MAINTAIN), (16.0, What.FAIL)]
+    assert outages(one) == first
+    later = [(at + 24 * day, what) for day in range(3) for at, what in first]
+    assert outages(three) == later
+    assert outages(cut) == later[:3]
+
+
 def _name(happenings: tuple[Happening, ...], what: What) -> str:
     return next(each.name for each in happenings if each.what is what)
 

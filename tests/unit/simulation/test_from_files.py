@@ -28,7 +28,7 @@ async def _saved(described: Described, to: Path) -> None:
     fill(cluster, described)
     async with cluster:
         await cluster.clock.sleep(60)
-        taken = await take(cluster.door(), cluster.clock)
+        taken = await take(cluster.client(), cluster.clock)
     save(str(to), taken.snapshot, taken_at=taken.taken_at)
 
 
@@ -102,13 +102,16 @@ def test_what_nobody_plays_stays_and_is_told(tmp_path: Path) -> None:
     down = _object("Node", "v1", "n-2", status={"allocatable": has})
     leaving = _pod("d")
     leaving["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:00Z"
-    items = [node, down, _pod("a", "Rollout"), _pod("b"), _pod("c", "Job"), leaving]
+    ended = [_pod("e", "Job") | {"status": {"phase": phase}} for phase in ("Succeeded", "Failed")]
+    ended[1]["metadata"]["name"] = "f"
+    others = [_pod("a", "Rollout"), _pod("b"), _pod("c", "Job"), leaving]
+    items = [node, down, *others, *ended, ended[0]]
     file = tmp_path / "pods.json"
     file.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": items}))
     described = describe(load(str(file)))
     told, left_out = described.notes
-    assert told.startswith("2 pods are of owners that are not in the file or not simulated (Job, R")
-    assert left_out.startswith("1 pods that have ended")
+    assert told.startswith("pods whose owner is not in the file or not simulated (Job, Rollout): 2")
+    assert left_out == "pods left out, as they have ended or are terminating: 3"
     assert described.loads["shop/b"].cores == 0.1
     refused, owners, same = virtual_time.run(_left_alone(described))
     assert refused == []
@@ -139,7 +142,7 @@ def test_what_belongs_to_something_that_is_not_in_the_file(tmp_path: Path) -> No
     file = tmp_path / "some.json"
     file.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": items}))
     described = describe(load(str(file)))
-    assert described.notes == ("1 pods on nodes that are not there are left out",)
+    assert described.notes == ("pods left out, as their node is not simulated: 1",)
     happenings = foreseen(BUILT_IN["day"], described, seed=1, start=START, hours=24)
     assert "shop/one" in {each.name for each in happenings}
     refused, owners, same = virtual_time.run(_left_alone(described))
@@ -184,7 +187,7 @@ def test_a_node_that_does_not_say_what_it_has_is_left_out(tmp_path: Path) -> Non
     silent = _object("Node", "v1", "n-1", status={"allocatable": {"cpu": "4"}})
     described = describe(load(_file_of(tmp_path, node, silent, _pod("a"))))
     assert [each["metadata"]["name"] for each in described.all(wire.NODES)] == ["n-2"]
-    assert described.notes == ("1 pods on nodes that are not there are left out",)
+    assert described.notes == ("pods left out, as their node is not simulated: 1",)
     with pytest.raises(ReschedulerError, match="no node in the file says how much cpu"):
         describe(load(_file_of(tmp_path, silent)))
 

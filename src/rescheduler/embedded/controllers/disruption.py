@@ -11,8 +11,7 @@ from datetime import datetime, timedelta
 from typing import Any, Final
 
 from rescheduler import wire
-from rescheduler.embedded import refusals
-from rescheduler.embedded.apiserver import ApiServer
+from rescheduler.embedded.apiserver import ApiServer, refusals
 from rescheduler.embedded.conditions import with_condition
 from rescheduler.embedded.controllers import owning, pods, portions
 from rescheduler.embedded.controllers.queue import Queue

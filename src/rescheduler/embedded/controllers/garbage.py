@@ -14,8 +14,8 @@ from typing import Any, Final, NamedTuple
 
 from rescheduler.embedded import kinds
 from rescheduler.embedded.apiserver import ApiServer
+from rescheduler.embedded.apiserver.deleting import FOREGROUND, ORPHAN
 from rescheduler.embedded.controllers.queue import Queue
-from rescheduler.embedded.deleting import FOREGROUND, ORPHAN
 from rescheduler.embedded.store import Change, Key, key_of
 from rescheduler.kube import Object, errors
 from rescheduler.model.objects import is_terminating, owners

@@ -1,6 +1,6 @@
 """ResourceQuotas: how much of each is used.
 
-Follows pkg/controller/resourcequota. Admission adds what comes in (`embedded.quotas`); this gives
+Follows pkg/controller/resourcequota. Admission adds what comes in (`apiserver.quotas`); this gives
 back what has gone, and counts what was there before the quota was. The real one counts everything
 anew each time; here each object is counted when it changes, which comes to the same.
 """
@@ -11,10 +11,10 @@ from datetime import datetime, timedelta
 from typing import Any, Final
 
 from rescheduler import wire
-from rescheduler.embedded import kinds, quotas
-from rescheduler.embedded.apiserver import ApiServer
+from rescheduler.embedded import kinds
+from rescheduler.embedded.apiserver import ApiServer, quotas
+from rescheduler.embedded.apiserver.quotas import Amounts
 from rescheduler.embedded.controllers.queue import Queue
-from rescheduler.embedded.quotas import Amounts
 from rescheduler.embedded.store import Change, Key, key_of
 from rescheduler.kube import Object
 from rescheduler.model import quantities

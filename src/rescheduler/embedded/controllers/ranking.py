@@ -9,8 +9,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Final, NamedTuple
 
+from rescheduler.embedded.apiserver.pod_specs import is_deletion_cost
 from rescheduler.embedded.controllers.pods import is_ready, moment, ready_since
-from rescheduler.embedded.pod_specs import is_deletion_cost
 from rescheduler.kube import Object
 from rescheduler.model import names
 from rescheduler.model.objects import annotations, is_active

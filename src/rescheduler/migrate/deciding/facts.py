@@ -1,16 +1,16 @@
 """What a migration is decided from: what is wanted, what the cluster shows, what we have seen."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime
 from typing import NamedTuple
 
 from rescheduler.config import Migration
 from rescheduler.migrate.deciding import naming
 from rescheduler.migrate.deciding.outcomes import Outcome
-from rescheduler.migrate.deciding.stages import Method
 from rescheduler.model import controllers
 from rescheduler.model.objects import Object
+from rescheduler.model.podmigration import Method
 
 
 class Owner(NamedTuple):
@@ -108,6 +108,8 @@ class View:
     """All pods of the namespace."""
     target: Object | None
     """The node."""
+    source: Object | None
+    """The node of the original."""
     stateful_set: Object | None = None
     job: Object | None = None
     stateful_sets: tuple[Object, ...] = ()
@@ -169,6 +171,18 @@ class Progress:
     told yet that it ends, and whoever wants the move taken back since then comes too late.
     """
 
+    left_seconds: float = 0.0
+    """Since this process has first seen the original out of its Services."""
+    away_seconds: float = 0.0
+    """The same, since its kubelet gave it back to them last."""
+    times_left: int = 0
+    """How often this process has taken it out of them."""
+    cannot_leave: bool = False
+    """The API server does not let us take it out of them."""
+    lingering_seconds: float = 0.0
+    """How long this process has waited for originals, its own or those of siblings, that finish
+    what they have."""
+
     # Of surges.
     rehearsed: Rehearsed | None = None
     """None: not asked yet."""
@@ -199,8 +213,6 @@ class Progress:
     not_there: str = ""
     """Why the planner says that the target is not right any more; empty: it is, or it is unknown.
     """
-    noted: Mapping[str, object] = field(default_factory=dict)
-    """What else was written down, by the names in `steps`."""
 
     @property
     def here_seconds(self) -> float:

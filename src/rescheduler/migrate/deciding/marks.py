@@ -9,10 +9,10 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
-from rescheduler.migrate.deciding.stages import Stage
-from rescheduler.migrate.deciding.steps import PatchPod
+from rescheduler.migrate.deciding.actions import PatchPod
 from rescheduler.model import names
 from rescheduler.model.objects import Object, annotations, labels
+from rescheduler.model.podmigration import Step
 
 Change = Mapping[str, Any]
 """To the metadata of a pod."""
@@ -38,7 +38,7 @@ def begin(original: Object, migration: str, at: datetime) -> PatchPod:
         # So that a request which arrives late cannot mark it a second time.
         "resourceVersion": original["metadata"]["resourceVersion"],
     }
-    return PatchPod("marks the original as being moved", original, change, stage=Stage.MARK)
+    return PatchPod("marks the original as being moved", original, change, step=Step.MARK)
 
 
 def has_begun(original: Object, migration: str) -> bool:
@@ -60,7 +60,7 @@ def put_first(original: Object) -> PatchPod:
         "annotations": marked,
         "resourceVersion": original["metadata"]["resourceVersion"],
     }
-    return PatchPod("marks the original as first to go", original, change, stage=Stage.HAND_OVER)
+    return PatchPod("marks the original as first to go", original, change, step=Step.HAND_OVER)
 
 
 def is_first(original: Object) -> bool:
@@ -85,11 +85,11 @@ def are_on(pod: Object) -> bool:
     return in_progress and names.ORIGINAL_POD not in told
 
 
-def take_off(original: Object, *, stage: Stage = Stage.TAKE_BACK) -> PatchPod:
+def take_off(original: Object, *, step: Step = Step.TAKE_BACK) -> PatchPod:
     what = "takes the marks off the original"
     # As it was judged: the user may be setting a deletion cost of his own just now.
     version = {"resourceVersion": original["metadata"]["resourceVersion"]}
-    return PatchPod(what, original, {**unmark(original), **version}, stage=stage)
+    return PatchPod(what, original, {**unmark(original), **version}, step=step)
 
 
 def unmark(pod: Object) -> Change:

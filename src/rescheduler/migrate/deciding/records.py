@@ -1,7 +1,7 @@
 """The record of a migration: the custom resource PodMigration, as a document. Pure.
 
 Its specification says what is to move and why, and never changes. Its status says how far that has
-come; `Standing` is the status in the words of the program.
+come; `MigrationStatus` is the status in the words of the program.
 """
 
 import hashlib
@@ -11,20 +11,15 @@ from datetime import UTC, datetime
 from typing import Any, Final
 
 from rescheduler.config import Migration
-from rescheduler.config.places import Place, rendered
-from rescheduler.config.settings import build as build_settings
-from rescheduler.config.settings import document_of, section_of
+from rescheduler.documents.places import Place, rendered
+from rescheduler.documents.settings import build as build_settings
+from rescheduler.documents.settings import document_of, section_of
 from rescheduler.migrate.deciding.facts import Intent, Owner
-from rescheduler.migrate.deciding.outcomes import Outcome, Reason
-from rescheduler.migrate.deciding.stages import Method, Phase, Stage
-from rescheduler.model import names
+from rescheduler.migrate.deciding.outcomes import Outcome
+from rescheduler.model import names, podmigration
 from rescheduler.model.moves import Move, Way
 from rescheduler.model.objects import Object, labels
-
-__all__ = ["Method", "Phase", "Stage"]
-
-API_VERSION: Final = "rescheduler.io/v1alpha1"
-KIND: Final = "PodMigration"
+from rescheduler.model.podmigration import Method, Phase, Step, reasons
 
 _NAME_LIMIT: Final = 63  # Fits a label, too: what we make on the way is labelled with it.
 _HASH_LENGTH: Final = 10
@@ -35,6 +30,7 @@ _SETTINGS: Final = (
     "fallback",
     "readyTimeout",
     "settle",
+    "linger",
     "evictionGracePeriod",
     "budgetTimeout",
     "steerTimeout",
@@ -42,20 +38,6 @@ _SETTINGS: Final = (
     "temporaryBudget",
 )
 """Those that a migration keeps as they were when it was asked for."""
-
-
-_STARTED: Final = {
-    False: (
-        Stage.WAIT_GROUP,
-        Stage.HAND_OVER,
-        Stage.EVICT,
-        Stage.WAIT_GONE,
-        Stage.CLEAN_UP,
-        Stage.TAKE_BACK,
-    ),
-    True: (Stage.CLEAN_UP, Stage.TAKE_BACK),
-}
-"""By whether the original goes first: the stages in which the new pod runs, or is given up."""
 
 
 class InvalidRecord(ValueError):
@@ -111,8 +93,8 @@ def build(
         spec["group"] = {"id": group, "size": group_size}
         marks[names.GROUP] = names.label_value(group)
     return {
-        "apiVersion": API_VERSION,
-        "kind": KIND,
+        "apiVersion": podmigration.API_VERSION,
+        "kind": podmigration.KIND,
         "metadata": {
             "name": name_of(move.pod, move.uid, attempt),
             "namespace": move.namespace,
@@ -125,11 +107,11 @@ def build(
 def again(record: Object) -> dict[str, Any]:
     """The same request once more, as a further attempt of its own."""
     spec = {key: value for key, value in record["spec"].items() if key != "group"}
-    spec["attempt"] = attempt_of(record) + 1
+    spec["attempt"] = podmigration.attempt_of(record) + 1
     pod, metadata = spec["pod"], record["metadata"]
     return {
-        "apiVersion": API_VERSION,
-        "kind": KIND,
+        "apiVersion": podmigration.API_VERSION,
+        "kind": podmigration.KIND,
         "metadata": {
             "name": name_of(pod["name"], pod["uid"], spec["attempt"]),
             "namespace": metadata["namespace"],
@@ -139,16 +121,6 @@ def again(record: Object) -> dict[str, Any]:
     }
 
 
-def is_asked(record: Object) -> bool:
-    """By a person, who may have written the record himself; else we chose the move."""
-    return bool(record["spec"].get("asked", True))
-
-
-def attempt_of(record: Object) -> int:
-    attempt: int = record["spec"].get("attempt") or 1
-    return attempt
-
-
 def intent_of(record: Object, settings: Migration, owner: Owner | None = None) -> Intent:
     """What the record asks for. A person may have written it, and left out what has a default.
 
@@ -156,8 +128,8 @@ def intent_of(record: Object, settings: Migration, owner: Owner | None = None) -
         InvalidRecord: it makes no sense.
     """
     metadata, spec = record["metadata"], record["spec"]
-    pod, group = spec["pod"], spec.get("group") or {}
-    attempt = attempt_of(record)
+    pod = spec["pod"]
+    attempt = podmigration.attempt_of(record)
     if spec.get("source") == spec["target"]:
         raise InvalidRecord("spec.target: must be another node than spec.source")
     return Intent(
@@ -173,13 +145,13 @@ def intent_of(record: Object, settings: Migration, owner: Owner | None = None) -
         requested_at=datetime.fromisoformat(metadata["creationTimestamp"]),
         settings=_settings(spec.get("settings"), settings),
         owner=owner,
-        asked=is_asked(record),
+        asked=podmigration.is_asked(record),
         forced=bool(spec.get("forced")),
         attempt=attempt,
         method=Method(spec["method"]) if spec.get("method") else None,
-        may_interrupt=bool(spec.get("mayInterrupt")),
-        group=group.get("id") or "",
-        group_size=group.get("size") or 0,
+        may_interrupt=podmigration.may_interrupt(record),
+        group=podmigration.group_id(record),
+        group_size=podmigration.group_size(record),
     )
 
 
@@ -206,11 +178,11 @@ def _settings(given: Mapping[str, Any] | None, default: Migration) -> Migration:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Standing:
+class MigrationStatus:
     """How far a migration has come, as its record says."""
 
     phase: Phase = Phase.PENDING
-    stage: Stage = Stage.CHECK
+    step: Step = Step.CHECK
     method: Method | None = None
     reason: str = ""
     message: str = ""
@@ -232,68 +204,76 @@ class Standing:
 
     @property
     def is_ending(self) -> bool:
-        """The copy serves in place of the original, which is told to end: that holds up nobody."""
-        return self.stage is Stage.WAIT_GONE and self.method in (Method.SURGE, Method.COPY)
+        """The copy serves in place of the original, which finishes what it has, or is told to end:
+        that holds up nobody.
+        """
+        makes_a_copy = self.method is not None and self.method.makes_a_copy
+        return makes_a_copy and self.step.is_last_of_a_copy
+
+    @property
+    def is_taken_over(self) -> bool:
+        """And there is no way back."""
+        return self.is_ending and self.step is not Step.LEAVE
 
     @property
     def is_starting(self) -> bool:
         """The target has the start of a pod before it, or in it."""
-        return self.stage not in _STARTED[self.method is Method.STEER]
+        return self.step.is_starting(self.method)
 
     @property
     def giving_up(self) -> Outcome | None:
-        if self.stage is not Stage.TAKE_BACK:
+        if self.step is not Step.TAKE_BACK:
             return None
-        return Outcome(moved=False, reason=reason_of(self.reason), message=self.message)
+        return Outcome(moved=False, reason=reasons.known(self.reason), message=self.message)
 
 
-def standing_of(record: Object) -> Standing:
-    status = record.get("status") or {}
-    new, owner = status.get("newPod") or {}, status.get("owner")
-    return Standing(
-        phase=phase_of(record),
-        stage=Stage(status.get("step") or Stage.CHECK),
-        method=Method(status["method"]) if status.get("method") else None,
-        reason=status.get("reason") or "",
-        message=status.get("message") or "",
-        started_at=_time(status.get("startTime")),
-        ended_at=ended_at(record),
+def read_status(record: Object) -> MigrationStatus:
+    told = podmigration.status_of(record)
+    new, owner = podmigration.new_pod_of(record), told.get("owner")
+    return MigrationStatus(
+        phase=podmigration.phase_of(record),
+        step=Step(told.get("step") or Step.CHECK),
+        method=Method(told["method"]) if told.get("method") else None,
+        reason=told.get("reason") or "",
+        message=told.get("message") or "",
+        started_at=podmigration.time_of(told.get("startTime")),
+        ended_at=podmigration.ended_at(record),
         owner=Owner(*(owner.get(key) or "" for key in ("apiVersion", "kind", "name", "uid")))
         if owner
         else None,
-        old_node=(status.get("oldPod") or {}).get("node") or "",
+        old_node=(told.get("oldPod") or {}).get("node") or "",
         new_pod=new.get("name") or "",
         new_uid=new.get("uid") or "",
         new_node=new.get("node") or "",
-        budget=status.get("budget") or "",
-        siblings=tuple(status.get("siblings") or ()),
-        unready=bool(status.get("unready")),
-        fallback=status.get("fallback") or "",
-        holder=status.get("holder") or "",
-        fence=status.get("fence") or 0,
+        budget=told.get("budget") or "",
+        siblings=tuple(told.get("siblings") or ()),
+        unready=bool(told.get("unready")),
+        fallback=told.get("fallback") or "",
+        holder=told.get("holder") or "",
+        fence=told.get("fence") or 0,
     )
 
 
-def status_of(record: Object, standing: Standing, now: datetime) -> dict[str, Any]:
+def status_document(record: Object, status: MigrationStatus, now: datetime) -> dict[str, Any]:
     """The status that says so; None where the record may say more than that."""
-    before = record.get("status") or {}
+    before = podmigration.status_of(record)
     pod = record["spec"]["pod"]
-    is_new_stage = before.get("step") != standing.stage
-    has_new_pod, owner = standing.new_pod or standing.new_uid, standing.owner
+    is_new_step = before.get("step") != status.step
+    has_new_pod, owner = status.new_pod or status.new_uid, status.owner
     return {
-        "phase": standing.phase.value,
-        "step": standing.stage.value,
-        "method": standing.method.value if standing.method else None,
-        "reason": standing.reason or None,
-        "message": _cut(standing.message) or None,
-        "startTime": _text(standing.started_at),
-        "stepTime": _text(now) if is_new_stage else before.get("stepTime"),
-        "completionTime": _text(standing.ended_at),
-        "oldPod": {"name": pod["name"], "uid": pod["uid"], "node": standing.old_node or None},
+        "phase": status.phase.value,
+        "step": status.step.value,
+        "method": status.method.value if status.method else None,
+        "reason": status.reason or None,
+        "message": _cut(status.message) or None,
+        "startTime": _text(status.started_at),
+        "stepTime": _text(now) if is_new_step else before.get("stepTime"),
+        "completionTime": _text(status.ended_at),
+        "oldPod": {"name": pod["name"], "uid": pod["uid"], "node": status.old_node or None},
         "newPod": {
-            "name": standing.new_pod or None,
-            "uid": standing.new_uid or None,
-            "node": standing.new_node or None,
+            "name": status.new_pod or None,
+            "uid": status.new_uid or None,
+            "node": status.new_node or None,
         }
         if has_new_pod
         else None,
@@ -305,66 +285,40 @@ def status_of(record: Object, standing: Standing, now: datetime) -> dict[str, An
         }
         if owner
         else None,
-        "budget": standing.budget or None,
-        "siblings": list(standing.siblings) or None,
-        "unready": standing.unready or None,
-        "fallback": standing.fallback or None,
-        "holder": standing.holder or None,
-        "fence": standing.fence,
+        "budget": status.budget or None,
+        "siblings": list(status.siblings) or None,
+        "unready": status.unready or None,
+        "fallback": status.fallback or None,
+        "holder": status.holder or None,
+        "fence": status.fence,
         "observedGeneration": record["metadata"].get("generation", 1),
-        "conditions": [_condition(record, standing, now)],
+        "conditions": [_condition(record, status, now)],
     }
 
 
-def _condition(record: Object, standing: Standing, now: datetime) -> dict[str, Any]:
-    status = {Phase.COMPLETED: "True", Phase.FAILED: "False"}.get(standing.phase, "Unknown")
-    reason = standing.reason if standing.phase.is_over else standing.stage.value
+def _condition(record: Object, status: MigrationStatus, now: datetime) -> dict[str, Any]:
+    verdict = {Phase.COMPLETED: "True", Phase.FAILED: "False"}.get(status.phase, "Unknown")
+    reason = status.reason if status.phase.is_over else status.step.value
     before = next(
         (
             each
-            for each in (record.get("status") or {}).get("conditions") or ()
-            if each["type"] == "Completed" and each["status"] == status
+            for each in podmigration.status_of(record).get("conditions") or ()
+            if each["type"] == "Completed" and each["status"] == verdict
         ),
         None,
     )
     return {
         "type": "Completed",
-        "status": status,
-        "reason": reason or standing.phase.value,
-        "message": _cut(standing.message),
+        "status": verdict,
+        "reason": reason or status.phase.value,
+        "message": _cut(status.message),
         "lastTransitionTime": before["lastTransitionTime"] if before else _text(now),
         "observedGeneration": record["metadata"].get("generation", 1),
     }
 
 
-def phase_of(record: Object) -> Phase:
-    text = (record.get("status") or {}).get("phase") or Phase.PENDING
-    # Of another version: it is under way, and whoever can read the rest of it goes on.
-    return _PHASES.get(text, Phase.IN_PROGRESS)
-
-
-def ended_at(record: Object) -> datetime | None:
-    return _time((record.get("status") or {}).get("completionTime"))
-
-
-_PHASES: Final = {each.value: each for each in Phase}
-
-
-def reason_of(text: str) -> Reason:
-    """Of another version, or written by hand: then it is a refusal, whatever it was."""
-    return Reason(text) if text in list(Reason) else Reason.REFUSED
-
-
-def is_unfinished(record: Object) -> bool:
-    return not phase_of(record).is_over and "deletionTimestamp" not in record["metadata"]
-
-
 def is_steering(record: Object) -> bool:
     return names.STEERING in labels(record)
-
-
-def _time(text: str | None) -> datetime | None:
-    return datetime.fromisoformat(text) if text else None
 
 
 def _text(time: datetime | None) -> str | None:

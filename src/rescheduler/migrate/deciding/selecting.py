@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from rescheduler.model import company, selectors
+from rescheduler.model import company, network_policies, selectors
 from rescheduler.model.objects import Object, has_ended
 from rescheduler.model.selectors import Selector
 
@@ -19,15 +19,7 @@ def of_budgets(budgets: Iterable[Object]) -> list[Selector]:
 
 
 def of_network_policies(policies: Iterable[Object]) -> list[Selector]:
-    """Both the pods that a policy is about and the peers that it names."""
-    found = []
-    for policy in policies:
-        spec = policy.get("spec") or {}
-        found.append(_read(spec.get("podSelector")))
-        for rule in [*(spec.get("ingress") or ()), *(spec.get("egress") or ())]:
-            for peer in [*(rule.get("from") or ()), *(rule.get("to") or ())]:
-                found += [_read(peer["podSelector"])] if peer.get("podSelector") else []
-    return found
+    return [_read(each) for policy in policies for each in network_policies.selectors_of(policy)]
 
 
 def of_pods(pods: Iterable[Object]) -> list[Selector]:

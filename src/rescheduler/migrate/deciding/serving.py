@@ -1,12 +1,12 @@
 """Whether a copy serves as its original does, or never will. Pure."""
 
-from rescheduler.migrate.deciding import copies, patience, selecting, verdicts
+from rescheduler.migrate.deciding import selecting, timeouts, verdicts
+from rescheduler.migrate.deciding.actions import Action, Evict, GiveUp, Wait
 from rescheduler.migrate.deciding.facts import Intent, Progress, View
-from rescheduler.migrate.deciding.outcomes import Reason
-from rescheduler.migrate.deciding.stages import Stage
-from rescheduler.migrate.deciding.steps import Evict, GiveUp, Step, Wait
+from rescheduler.migrate.deciding.surge import copies
 from rescheduler.model import conditions, pins, taints
 from rescheduler.model.objects import Object, is_terminating, labels, spec
+from rescheduler.model.podmigration import Reason, Step
 
 # A kubelet that says so has given up for now; waiting longer would only hold the room.
 _HOPELESS = frozenset(
@@ -65,8 +65,8 @@ def is_as_far(copy: Object, original: Object) -> bool:
 
 def _how_far(pod: Object) -> int:
     is_running = (pod.get("status") or {}).get("phase") == "Running"
-    steps = (bool(pod["spec"].get("nodeName")), is_running, conditions.holds(pod, "Ready"))
-    return sum(steps)
+    actions = (bool(pod["spec"].get("nodeName")), is_running, conditions.holds(pod, "Ready"))
+    return sum(actions)
 
 
 def _why_ended(copy: Object) -> str:
@@ -113,7 +113,7 @@ def wait(
     waiting = _why_not_ready(copy) or _why_not_serving(intent, view, original, copy, progress)
     if not waiting:
         return None
-    if progress.preparing_seconds > patience.time_to_serve(intent, view):
+    if timeouts.prepared_seconds(intent, view, progress) > timeouts.time_to_serve(intent, view):
         return verdicts.give_up(Reason.NOT_READY_IN_TIME, waiting)
     return Wait(waiting)
 
@@ -130,7 +130,7 @@ def _why_not_ready(copy: Object) -> str:
 def _why_not_serving(
     intent: Intent, view: View, original: Object, copy: Object, progress: Progress
 ) -> str:
-    wanted = patience.settling(intent, view)
+    wanted = timeouts.settling(intent, view)
     if progress.copy_ready_seconds < wanted:
         return f"the copy is Ready, but not yet for {wanted:g} s"
     return why_no_endpoint(view, original, copy)
@@ -158,10 +158,10 @@ def _from_the_adoption_on(view: View, copy: Object) -> set[str]:
     return later - selecting.services_for(view.services, labels(copy))
 
 
-def ask_budget(intent: Intent, original: Object, progress: Progress, stage: Stage) -> Step:
+def ask_budget(intent: Intent, original: Object, progress: Progress, step: Step) -> Action:
     if progress.budget_refused_seconds > intent.settings.budget_timeout_seconds:
         message = "a PodDisruptionBudget allows no eviction of the pod"
         return verdicts.give_up(Reason.BUDGET_REFUSED, message)
     what = "asks whether the original may be evicted"
-    grace = patience.grace(original, intent.settings)
-    return Evict(what, original, grace, dry_run=True, stage=stage)
+    grace = timeouts.grace(original, intent.settings)
+    return Evict(what, original, grace, dry_run=True, step=step)

@@ -2,8 +2,9 @@
 
 from collections.abc import Iterable
 
-from rescheduler.migrate.deciding.outcomes import Outcome, Reason
-from rescheduler.migrate.deciding.steps import End, GiveUp
+from rescheduler.migrate.deciding.actions import End, GiveUp
+from rescheduler.migrate.deciding.outcomes import Outcome
+from rescheduler.model.podmigration import Reason
 
 GO_ON = "it took too long, or the API server refused too often: the next run goes on from here"
 

@@ -13,7 +13,7 @@ import msgspec
 from rescheduler.model import pins, resources
 from rescheduler.model.cluster import Node
 from rescheduler.model.columns import NONE, PHASES, Flag
-from rescheduler.model.names import ORIGINAL_POD
+from rescheduler.model.names import LEAVING, ORIGINAL_POD
 from rescheduler.model.objects import Object
 from rescheduler.model.snapshot import Snapshot
 from rescheduler.observe.files.kinds import KINDS
@@ -154,7 +154,9 @@ class _Pods:
         )
 
     def _conditions(self, row: int) -> Iterator[Json]:
-        if self._has(row, Flag.READY):
+        if self._has(row, Flag.LEFT):
+            yield {"type": "Ready", "status": "False", "reason": LEAVING}
+        elif self._has(row, Flag.READY):
             yield {"type": "Ready", "status": "True"}
         if self._has(row, Flag.UNSCHEDULABLE):
             yield {"type": "PodScheduled", "status": "False", "reason": "Unschedulable"}

@@ -19,7 +19,8 @@ from rescheduler.observe.files.kinds import BY_KIND
 from rescheduler.observe.files.reading import Document
 from rescheduler.observe.files.usage import METRICS, Metrics
 from rescheduler.observe.state import ClusterState
-from rescheduler.wire import POD_MIGRATIONS, Batch, Malformed, Resource, View
+from rescheduler.observe.state.pod_reading import FINISHED
+from rescheduler.wire import POD_MIGRATIONS, PODS, Batch, Malformed, Resource, View
 
 _BATCH: Final = 256
 
@@ -31,6 +32,8 @@ class Loaded:
     """When it was taken, RFC 3339; empty when the files do not say."""
     notes: tuple[str, ...] = ()
     """What the reader of the result should know, in words."""
+    ended_pods: int = 0
+    """Succeeded or failed, in the files: a snapshot has none of them."""
 
 
 def load(*names: str) -> Loaded:
@@ -60,6 +63,7 @@ def load(*names: str) -> Loaded:
         ),
         taken_at=taken_at,
         notes=tuple(_notes(files, snapshot)),
+        ended_pods=len(set[str]().union(*(file.ended_pods for file in files))),
     )
 
 
@@ -82,6 +86,7 @@ class _File:
     kinds: set[Resource] = field(default_factory=set)
     """Of which there is an object in it."""
     ignored: Counter[str] = field(default_factory=Counter)
+    ended_pods: set[str] = field(default_factory=set)
     unreadable: list[str] = field(default_factory=list)
     """What could not be said to be of a kind that the state knows."""
     header: Header | None = None
@@ -198,6 +203,8 @@ class _Loader:
             malformed = Malformed(self._name(raw), str(problem))
             self._state.take(resource, Batch(malformed=[malformed]))
             return
+        if resource == PODS and view.status.phase in FINISHED:
+            self.file.ended_pods.add(self._name(raw))
         views = self._views.setdefault(resource, [])
         views.append(view)
         if len(views) >= _BATCH:

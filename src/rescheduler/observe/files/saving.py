@@ -17,7 +17,7 @@ from rescheduler.model.snapshot import Snapshot
 from rescheduler.observe.files.errors import UnusableFile
 from rescheduler.observe.files.exporting import each_object
 from rescheduler.observe.files.header import FORMAT, Header, SavedGap
-from rescheduler.observe.files.usage import each_metric, measured
+from rescheduler.observe.files.usage import each_metric
 from rescheduler.wire import NODES, PODS
 
 STANDARD_OUTPUT: Final = "-"
@@ -46,7 +46,7 @@ def save(name: str, snapshot: Snapshot, *, taken_at: str = "") -> None:
 
 
 def _header(snapshot: Snapshot, taken_at: str) -> Header:
-    usage = measured(snapshot)
+    usage = snapshot.measured
     missing = {gap.source for gap in snapshot.gaps}
     seen = {NODES.plural, PODS.plural, *snapshot.objects} - missing
     return Header(

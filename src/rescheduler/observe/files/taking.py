@@ -1,6 +1,7 @@
 """Everything that can be seen of a live cluster, once: what is saved, and what is shown."""
 
 from dataclasses import replace
+from typing import Final
 
 from rescheduler.clock import Clock
 from rescheduler.config import UsageSettings
@@ -11,6 +12,8 @@ from rescheduler.observe.files.exporting import time_text
 from rescheduler.observe.files.loading import Loaded
 from rescheduler.observe.observer import observing
 from rescheduler.wire import NODES, PODS
+
+_RIGHT: Final = "ask whoever administers the cluster for it, and check: kubectl auth can-i list"
 
 
 class Unseen(ReschedulerError):
@@ -27,5 +30,6 @@ async def take(kube: KubeApi, clock: Clock, usage: UsageSettings | None = None) 
         now = time_text(int(clock.now().timestamp()))
     for gap in snapshot.gaps:
         if gap.source in (NODES.plural, PODS.plural):
-            raise Unseen(f"{gap.source} cannot be seen: {gap.reason}")
+            words = f"{gap.source} cannot be seen: {gap.reason}"
+            raise Unseen(f"{words}; {_RIGHT} {gap.source}" if gap.forbidden else words)
     return Loaded(snapshot=snapshot, taken_at=now)

@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 
 from rescheduler import wire
-from rescheduler.config.usage import REQUESTS
 from rescheduler.model import quantities, resources
 from rescheduler.model.columns import Flag
 from rescheduler.model.objects import Object
@@ -23,15 +22,9 @@ _THOUSANDTHS = 10**6
 """Billionths of a core in a thousandth of one."""
 
 
-def measured(snapshot: Snapshot) -> Usage | None:
-    """Unless nobody has, and it is what pods ask for."""
-    usage = snapshot.usage
-    return None if usage is None or usage.source == REQUESTS else usage
-
-
 def each_metric(snapshot: Snapshot) -> Iterator[Object]:
     """What is known and measured, nodes first, by name."""
-    usage = measured(snapshot)
+    usage = snapshot.measured
     if usage is None:
         return
     when = "" if math.isnan(usage.as_of) else time_text(round(usage.as_of))

@@ -26,6 +26,7 @@ OwnerKey = tuple[str, str, str]
 
 # Plain numbers: the operators of an enumeration cost as much as reading a pod.
 _READY: Final = int(Flag.READY)
+_LEFT: Final = int(Flag.READY | Flag.LEFT)
 _TERMINATING: Final = int(Flag.TERMINATING)
 _GATED: Final = int(Flag.GATED)
 _UNSCHEDULABLE: Final = int(Flag.UNSCHEDULABLE)
@@ -250,6 +251,8 @@ def _conditions(conditions: Any) -> tuple[int, bytes]:  # noqa: ANN401
         if kind == "Ready":
             if each.status == "True":
                 flags |= _READY
+            elif each.reason == names.LEAVING:
+                flags |= _LEFT
         elif kind == "PodScheduled":
             if each.status == "False" and each.reason == "Unschedulable":
                 flags |= _UNSCHEDULABLE

@@ -12,9 +12,9 @@ from collections.abc import Iterator, Mapping
 import numpy as np
 import numpy.typing as npt
 
-from rescheduler.config import UsageSettings, durations
-from rescheduler.config.usage import REQUESTS
-from rescheduler.model.usage import Usage
+from rescheduler.config import UsageSettings
+from rescheduler.documents import durations
+from rescheduler.model.usage import REQUESTS, Usage
 from rescheduler.observe.usage.node_samples import (
     CLOCKS_MAY_DIFFER_SECONDS,
     NEVER,

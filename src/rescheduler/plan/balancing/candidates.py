@@ -233,7 +233,7 @@ class Looking:
             self._desk.refuse(row, [no_gain(float(before[best]), after, f"to {where} ")])
         elif self._explained < _EXPLAINED and len(self.nodes) * self._explained < _ASKED // 100:
             self._explained += 1
-            self._desk.refuse(row, [why_nowhere(self._desk, row, balancing=True)])
+            self._desk.refuse(row, [why_nowhere(self._desk, row, balancing=True, evening=True)])
         else:
             self._desk.refuse(row, ["no node takes it"])
 

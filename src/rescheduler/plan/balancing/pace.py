@@ -10,7 +10,7 @@ from typing import Final
 
 import numpy as np
 
-from rescheduler.config import durations
+from rescheduler.documents import durations
 from rescheduler.model.columns import NONE
 from rescheduler.plan.desk import Desk
 from rescheduler.plan.loads import Figures, Mask

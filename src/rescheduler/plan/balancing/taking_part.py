@@ -4,13 +4,21 @@ from typing import Final
 
 import numpy as np
 
-from rescheduler.model import names
+from rescheduler.model import names, strategies
 from rescheduler.model.columns import NONE
 from rescheduler.plan.desk import Desk
 from rescheduler.plan.loads import RESOURCES, Figures, Mask
-from rescheduler.plan.spare import LEFT_ALONE, MANY_LEFT_ALONE, guests
+from rescheduler.plan.spare import (
+    FULL,
+    LEFT_ALONE,
+    MANY_FULL,
+    MANY_LEFT_ALONE,
+    MANY_PACKED,
+    PACKED,
+    guests,
+)
 
-BY_LOAD: Final = frozenset({"LoadBalancing", "ResourceOptimization"})
+BY_LOAD: Final = frozenset({strategies.LOAD_BALANCING, strategies.RESOURCE_OPTIMIZATION})
 """Whose moves only load has decided."""
 
 _DAY: Final = 24 * 3600.0
@@ -22,11 +30,20 @@ _NAMED: Final = 3
 
 
 def taking_part(desk: Desk) -> Mask:
-    """By node: it is measured, and may give and take pods. Where nodes are to be emptied for their
-    cost, those that are empty are not filled again, nor is what an autoscaler would remove soon.
+    """By node: it is evened out with others. What an autoscaler would remove soon is not."""
+    return _filled(desk, desk.eligible & ~desk.spare) & ~desk.packed
+
+
+def taking_load(desk: Desk) -> Mask:
+    """By node: it may take pods of overloaded ones. What an autoscaler would remove soon does so if
+    it can be kept, and no other would do.
     """
-    found = desk.eligible & ~desk.spare
-    if "CostOptimization" not in desk.configuration.enabled_strategies:
+    return _filled(desk, desk.eligible & ~desk.left_alone)
+
+
+def _filled(desk: Desk, found: Mask) -> Mask:
+    """Where nodes are to be emptied for their cost, those that are empty are not filled again."""
+    if strategies.COST_OPTIMIZATION not in desk.configuration.enabled_strategies:
         return found
     return found & at_work(desk)
 
@@ -69,16 +86,32 @@ def unknown_words(desk: Desk) -> str:
 
 def left_out_words(desk: Desk) -> str:
     """The same, and of nodes that are left to who would remove them."""
-    return unknown_words(desk) + _spare_words(desk)
+    return unknown_words(desk) + _named(desk, desk.left_alone, LEFT_ALONE, MANY_LEFT_ALONE)
 
 
-def _spare_words(desk: Desk) -> str:
-    spare = np.flatnonzero(desk.in_scope & desk.placement.nodes_open & desk.spare).tolist()
-    if not spare:
+def not_evened_words(desk: Desk) -> str:
+    """The same, and of nodes that are left to who packs them."""
+    spare = _named(desk, desk.spare & ~desk.packed, LEFT_ALONE, MANY_LEFT_ALONE)
+    return unknown_words(desk) + spare + _named(desk, desk.packed, PACKED, MANY_PACKED)
+
+
+def full_words(desk: Desk) -> str:
+    """Of nodes that are as full as they are meant to be, where nobody measures."""
+    return _named(desk, not_judged(desk), FULL, MANY_FULL)
+
+
+def not_judged(desk: Desk) -> Mask:
+    """By node: it is packed by requests, which are all that is known of it."""
+    return desk.packed & (desk.loads.word == "requests")
+
+
+def _named(desk: Desk, nodes: Mask, words: str, of_many: str) -> str:
+    found = np.flatnonzero(desk.in_scope & desk.placement.nodes_open & nodes).tolist()
+    if not found:
         return ""
-    named = ", ".join(desk.nodes[number].name for number in spare[:_NAMED])
-    more = f" and {len(spare) - _NAMED} more" if len(spare) > _NAMED else ""
-    return f"; {named}{more} {LEFT_ALONE if len(spare) == 1 else MANY_LEFT_ALONE}"
+    named = ", ".join(desk.nodes[number].name for number in found[:_NAMED])
+    more = f" and {len(found) - _NAMED} more" if len(found) > _NAMED else ""
+    return f"; {named}{more} {words if len(found) == 1 else of_many}"
 
 
 def thresholds(desk: Desk) -> Figures:
@@ -94,7 +127,7 @@ def ceiling(desk: Desk) -> Figures:
     """The load to which a target may be lifted: a margin below the threshold from which on it would
     be relieved, or noise would set that off.
     """
-    if "ResourceOptimization" not in desk.configuration.enabled_strategies:
+    if strategies.RESOURCE_OPTIMIZATION not in desk.configuration.enabled_strategies:
         return np.full(len(RESOURCES), np.inf)
     return thresholds(desk) - desk.configuration.stability.margin_points
 
@@ -113,4 +146,4 @@ def _came_from(desk: Desk, row: int) -> int:
     told = desk.snapshot.own_labels_of(row)
     if told.get(names.MIGRATION_REASON) not in BY_LOAD:
         return NONE
-    return desk.movable.history.source_within(row, _DAY)
+    return desk.movable.cooldowns.source_within(row, _DAY)

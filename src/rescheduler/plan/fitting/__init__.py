@@ -6,7 +6,7 @@
 from typing import Final
 
 from rescheduler.plan.fitting.memory import Memory
-from rescheduler.plan.fitting.nodes import Mask, is_in_maintenance
+from rescheduler.plan.fitting.nodes import Mask
 from rescheduler.plan.fitting.placement import Placement
 
 NEEDS: Final = frozenset(
@@ -24,4 +24,4 @@ NEEDS: Final = frozenset(
 )
 """What has to be seen to judge where a pod may go."""
 
-__all__ = ["NEEDS", "Mask", "Memory", "Placement", "is_in_maintenance"]
+__all__ = ["NEEDS", "Mask", "Memory", "Placement"]

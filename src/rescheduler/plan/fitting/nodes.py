@@ -9,6 +9,7 @@ import numpy.typing as npt
 from rescheduler.model import names, resources, taints
 from rescheduler.model.cluster import Node
 from rescheduler.model.columns import NONE, Numbers
+from rescheduler.model.maintenance import is_in_maintenance
 from rescheduler.model.selectors import Operator, Requirement
 from rescheduler.plan.fitting.rules import Where
 
@@ -38,7 +39,7 @@ def _why_no_target(node: Node) -> Iterable[str]:
         yield "it is being deleted"
     if any(label in node.labels for label in names.CONTROL_PLANE):
         yield "it is a control-plane node"
-    if is_in_maintenance(node):
+    if is_in_maintenance(node.labels):
         yield "it is in maintenance"
     for remover in _named_by_taints(node, _REMOVERS):
         yield f"{remover} is about to remove it"
@@ -54,10 +55,6 @@ def _named_by_taints(node: Node, names_by_key: Mapping[str, str]) -> Iterable[st
 def who_removes(node: Node) -> str:
     """The autoscaler of nodes that has begun to remove it, and empties it; empty: none has."""
     return " and ".join(_named_by_taints(node, taints.REMOVING))
-
-
-def is_in_maintenance(node: Node) -> bool:
-    return node.labels.get(names.MAINTENANCE) == "true"
 
 
 def is_cordoned(node: Node) -> bool:

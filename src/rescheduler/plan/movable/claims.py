@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from typing import Final
 
-from rescheduler.model.claims import is_shared
+from rescheduler.model import copying
 from rescheduler.model.snapshot import Snapshot
 from rescheduler.plan.gaps import why_unknown
 
@@ -23,9 +23,8 @@ def why_held(snapshot: Snapshot, namespace: str, claims: Iterable[str]) -> Itera
 
 
 def why_exclusive(snapshot: Snapshot, namespace: str, claims: Iterable[str]) -> str:
-    """A claim that is not known counts as a disk."""
     for name in claims:
         claim = snapshot.find(SOURCE, namespace, name)
-        if claim is None or not is_shared(claim):
-            return f"one node at a time may have its PersistentVolumeClaim {name}"
+        if exclusive := copying.why_claim_is_exclusive(name, claim):
+            return exclusive
     return ""

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Final, Protocol
 
-from rescheduler.config import Configuration, durations
+from rescheduler.config import Configuration
 from rescheduler.model import controllers, names
 from rescheduler.model.cluster import Owner
 from rescheduler.model.columns import NONE, PHASES, Flag
@@ -17,10 +17,11 @@ from rescheduler.model.moves import Passing, Way
 from rescheduler.model.objects import Object
 from rescheduler.model.snapshot import Snapshot
 from rescheduler.plan import budgets, quotas, records
+from rescheduler.plan.cooldowns import Cooldowns
 from rescheduler.plan.fitting.nodes import who_removes
 from rescheduler.plan.gaps import why_unknown
-from rescheduler.plan.history import History
-from rescheduler.plan.movable import claims, owners, specs, ways, withholding
+from rescheduler.plan.movable import annotations, claims, owners, specs, ways, withholding
+from rescheduler.plan.movable.annotations import age_of
 from rescheduler.plan.movable.holds import TAKE_OFF, Hold, Holds, always
 from rescheduler.plan.movable.specs import SpecFacts
 from rescheduler.plan.movable.ways import Verdict
@@ -43,7 +44,7 @@ NEEDS: Final = frozenset(
 """The resources that these rules look at. What of it is not known keeps those where they are whom
 it may concern.
 """
-WELCOME: Final = frozenset({records.SOURCE, withholding.SOURCE})
+WELCOME: Final = frozenset({records.SOURCE, withholding.SOURCE, withholding.POLICIES})
 """Looked at where they are to be had: who cannot see them plans without."""
 
 # Plain numbers: the operators of an enumeration cost as much as all the rest.
@@ -81,7 +82,7 @@ class Movable:
     def __init__(
         self, snapshot: Snapshot, configuration: Configuration, placement: Neighbours
     ) -> None:
-        self.history = History(snapshot, configuration.stability.cooldown)
+        self.cooldowns = Cooldowns(snapshot, configuration.stability.cooldown)
         self._snapshot = snapshot
         self._configuration = configuration
         self._placement = placement
@@ -146,7 +147,7 @@ class Movable:
         if not asked and not begun:
             reasons += self._of_its_node(row)
             reasons += self._too_young(row)
-            reasons += self.history.why_it_rests(row, interrupts=bool(verdict.interrupts))
+            reasons += self.cooldowns.why_it_rests(row, interrupts=bool(verdict.interrupts))
         reasons += self._placement.why_stuck(row)
         return tuple(dict.fromkeys(reasons))
 
@@ -165,34 +166,12 @@ class Movable:
         elif self._snapshot.node_of_pod[row] == NONE:
             reasons.append("its node is not there")
         if row in pods.annotations:
-            holds = self._annotations(row, pods.annotations[row])
+            holds = annotations.holds_by(self._snapshot, row)
             reasons += filter(None, (hold.why(asked=asked) for hold in holds))
         if row in pods.claims:
             namespace = self._snapshot.class_of(row).namespace
             reasons += claims.why_held(self._snapshot, namespace, self._claims(row))
         return reasons
-
-    def _annotations(self, row: int, annotations: Mapping[str, str]) -> Iterable[Hold]:
-        if names.MIRROR_POD in annotations:
-            yield always("it is a static pod")
-        if annotations.get(names.SAFE_TO_EVICT) == "false":
-            yield always(f"its annotation {names.SAFE_TO_EVICT} keeps it out", TAKE_OFF)
-        if self._is_undisturbed(row, annotations.get(names.DO_NOT_DISRUPT, "")):
-            yield always(f"its annotation {names.DO_NOT_DISRUPT} keeps it out", TAKE_OFF)
-        if names.PREFER_NO_EVICTION in annotations:
-            # A wish, as the descheduler has it by default: a node that is to be emptied is.
-            yield Hold(f"its annotation {names.PREFER_NO_EVICTION} keeps it out", "")
-
-    def _is_undisturbed(self, row: int, told: str) -> bool:
-        """For ever, or for some time since it began, as karpenter reads it."""
-        if told == "true":
-            return True
-        try:
-            seconds = durations.parse_nanoseconds(told) / durations.SECOND
-        except ValueError:
-            return False
-        age = self._age(row)
-        return seconds > 0 and (age is None or age < seconds)
 
     def _claims(self, row: int) -> tuple[str, ...]:
         return self._snapshot.lasting_claims_of(row)
@@ -210,13 +189,8 @@ class Movable:
 
     def _too_young(self, row: int) -> list[str]:
         youngest = self._configuration.pods.min_pod_age_seconds
-        age = self._age(row) if youngest else None
+        age = age_of(self._snapshot, row) if youngest else None
         return [] if age is None or age >= youngest else ["it is younger than pods.minPodAge"]
-
-    def _age(self, row: int) -> float | None:
-        """In seconds; None: nobody knows."""
-        began = int(self._snapshot.pods.started[row] or self._snapshot.pods.created[row])
-        return self._snapshot.taken_at - began if self._snapshot.taken_at and began else None
 
     # ------------------------------------------------------------------ all alike
 

@@ -1,5 +1,6 @@
 """What the workload of a pod says about moving it: its kind, its state, and its user's wishes."""
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -8,7 +9,7 @@ from typing import Final
 
 from rescheduler.model import names, objects, workloads
 from rescheduler.model.cluster import Owner
-from rescheduler.model.columns import Flag
+from rescheduler.model.columns import NONE, Flag
 from rescheduler.model.moves import Passing
 from rescheduler.model.objects import Object
 from rescheduler.model.snapshot import Snapshot
@@ -23,6 +24,7 @@ _SOURCES: Final = {
     "Job": "jobs",
 }
 _READY: Final = int(Flag.READY)
+_LEFT: Final = int(Flag.LEFT)
 _TERMINATING: Final = int(Flag.TERMINATING)
 _SETTLING: Final = 300.0
 """Seconds for which an autoscaler looks back before it scales down, so that it may scale again."""
@@ -81,7 +83,7 @@ class Owners:
         of_serving = (
             # One that is away for long must not keep the others on a node that is to be emptied.
             Hold(
-                workloads.why_unsettled(replica_set, deployment),
+                workloads.why_unsettled(replica_set, deployment, self._left[owner.uid]),
                 _passing(workloads.why_changing(replica_set, deployment), deployment),
             ),
             *self._autoscaled(namespace, above_it),
@@ -129,6 +131,14 @@ class Owners:
         )
 
     # ------------------------------------------------------------------ rules
+
+    @cached_property
+    def _left(self) -> Counter[str]:
+        """By UID of the owner: how many of its pods we have taken out of their Services."""
+        pods, rows = self._snapshot.pods, self._snapshot.rows
+        numbers = pods.owner[rows[pods.flags[rows] & _LEFT != 0]].tolist()
+        found = (self._snapshot.owners[number] for number in numbers if number != NONE)
+        return Counter(owner.uid for owner in found if owner)
 
     def _why_one_is_missing(self, owner: Owner, rows: Sequence[int]) -> str:
         """Nobody could tell whose successor a pod is, and a second eviction may be one too many."""

@@ -4,31 +4,11 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final
 
+from rescheduler.model import copying
 from rescheduler.model.columns import Template
 from rescheduler.model.objects import Object
 
 DEFAULT_SCHEDULER: Final = "default-scheduler"
-
-_SCRATCH: Final = "emptyDir"
-_LOCAL: Final = frozenset({"hostPath", "ephemeral"})
-"""Another one on another node, without what is in it."""
-_ANY_NUMBER_OF_PODS: Final = frozenset(
-    {
-        "azureFile",
-        "cephfs",
-        "configMap",
-        "csi",  # in line, it is made for each pod: claims are what stands for a disk
-        "downwardAPI",
-        "glusterfs",
-        "image",
-        "nfs",
-        "persistentVolumeClaim",  # by the claim itself, which says who may have it
-        "projected",
-        "quobyte",
-        "secret",
-    }
-)
-"""Named are the harmless kinds: one that we do not know may be a disk."""
 
 _WORTH_READING: Final = tuple(
     f'"{key}":'.encode()
@@ -62,13 +42,13 @@ def is_plain(template: Template) -> bool:
 
 
 def read(spec: Object, *, schedulers: Iterable[str]) -> SpecFacts:
-    scratch, local, exclusive = _volumes(spec.get("volumes") or ())
-    one_at_a_time = f"one pod at a time may have its volume {', '.join(exclusive)}"
+    volumes = spec.get("volumes") or ()
+    exclusive = copying.why_volumes_are_exclusive(volumes)
     return SpecFacts(
-        reasons=(*_by_others(spec, schedulers), *([one_at_a_time] if exclusive else ())),
-        interrupts="it uses ports of its node" if _uses_ports_of_its_node(spec) else "",
-        scratch=tuple(scratch),
-        local=tuple(local),
+        reasons=(*_by_others(spec, schedulers), *([exclusive] if exclusive else ())),
+        interrupts=copying.why_ports_are_exclusive(spec),
+        scratch=_named(volumes, copying.SCRATCH),
+        local=_named(volumes, copying.LOCAL),
     )
 
 
@@ -82,23 +62,5 @@ def _by_others(spec: Object, schedulers: Iterable[str]) -> Iterable[str]:
         yield "it has scheduling gates"
 
 
-def _volumes(volumes: Iterable[Object]) -> tuple[list[str], list[str], list[str]]:
-    """By name: those for scratch, those of the node, and those that only one pod can have."""
-    scratch: list[str] = []
-    local: list[str] = []
-    exclusive: list[str] = []
-    for volume in volumes:
-        kinds = volume.keys() - {"name"}
-        if _SCRATCH in kinds:
-            scratch.append(volume["name"])
-        elif kinds & _LOCAL:
-            local.append(volume["name"])
-        elif not kinds & _ANY_NUMBER_OF_PODS:
-            exclusive.append(volume["name"])
-    return scratch, local, exclusive
-
-
-def _uses_ports_of_its_node(spec: Object) -> bool:
-    containers = [*(spec.get("containers") or ()), *(spec.get("initContainers") or ())]
-    ports = (port for each in containers for port in each.get("ports") or ())
-    return bool(spec.get("hostNetwork")) or any(port.get("hostPort") for port in ports)
+def _named(volumes: Iterable[Object], kinds: frozenset[str]) -> tuple[str, ...]:
+    return tuple(each["name"] for each in volumes if each.keys() & kinds)

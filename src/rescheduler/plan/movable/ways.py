@@ -4,9 +4,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from rescheduler.config.migration import AUTO, STEER, SURGE
+from rescheduler.config.migration import AUTO, BY_NAME
 from rescheduler.model import names
 from rescheduler.model.moves import Way
+from rescheduler.model.podmigration import Method
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,29 +31,30 @@ _ANNOTATION: Final = f"its annotation {names.WAY}"
 def choose(interrupts: str, annotation: str, setting: str, *, is_bare: bool) -> Verdict:
     """`interrupts` is why a pod such as this has to be interrupted, if it has to be."""
     wanted, by = (annotation, _ANNOTATION) if annotation else (setting, _SETTING)
-    if wanted == SURGE:
-        return _by_surge_only(interrupts, by)
-    if wanted == STEER:
-        return _steered(interrupts, by, is_bare=is_bare, is_told=bool(annotation))
     if wanted == AUTO and not annotation:
         return Verdict(interrupts=interrupts)
-    problem = f"{by} is {wanted!r}: it can be {SURGE} or {STEER}"
-    return Verdict(interrupts=interrupts, is_decided=True, reasons=(problem,))
+    if wanted not in BY_NAME:
+        problem = f"{by} is {wanted!r}: it can be {' or '.join(BY_NAME)}"
+        return Verdict(interrupts=interrupts, is_decided=True, reasons=(problem,))
+    says = f"{by} is {wanted}"
+    if Method(wanted).makes_a_copy:
+        return _by_copy_only(interrupts, says)
+    return _original_first(interrupts, says, is_bare=is_bare, is_told=bool(annotation))
 
 
-def _by_surge_only(interrupts: str, by: str) -> Verdict:
+def _by_copy_only(interrupts: str, says: str) -> Verdict:
     if not interrupts:
         return Verdict(interrupts="")
-    reason = f"its move would interrupt it, and {by} is {SURGE}: {interrupts}"
+    reason = f"its move would interrupt it, and {says}: {interrupts}"
     return Verdict(interrupts=interrupts, is_decided=True, reasons=(reason,))
 
 
-def _steered(interrupts: str, by: str, *, is_bare: bool, is_told: bool) -> Verdict:
+def _original_first(interrupts: str, says: str, *, is_bare: bool, is_told: bool) -> Verdict:
     if not is_bare:
-        return Verdict(interrupts=interrupts or f"{by} is {STEER}", is_decided=True)
+        return Verdict(interrupts=interrupts or says, is_decided=True)
     if not is_told:
         return Verdict(interrupts=interrupts)  # the setting is about pods that are made anew
-    reason = f"{by} is {STEER}, and nobody would make it anew"
+    reason = f"{says}, and nobody would make it anew"
     return Verdict(interrupts=interrupts, is_decided=True, reasons=(reason,))
 
 

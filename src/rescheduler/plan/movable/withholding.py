@@ -1,5 +1,5 @@
 """Whether a copy of a pod can lack a label, so that its ReplicaSet does not see it and nobody else
-misses it. As migrating chooses that label, but for what planning does not follow.
+misses it. As migrating chooses that label.
 
 Services may miss it until it is adopted, being Ready by then; unless it has readiness gates, which
 somebody may open for endpoints only.
@@ -12,7 +12,7 @@ from typing import Final
 
 import numpy as np
 
-from rescheduler.model import company, names, pins, selectors
+from rescheduler.model import company, names, network_policies, pins, selectors
 from rescheduler.model.columns import NONE
 from rescheduler.model.objects import Object, spec
 from rescheduler.model.selectors import Operator, Requirement, Selector
@@ -21,6 +21,7 @@ from rescheduler.plan import budgets
 from rescheduler.plan.fitting.rules import TEMPLATE_HASHES
 
 SOURCE: Final = "services"
+POLICIES: Final = "networkpolicies"
 
 _COMPANY: Final = tuple(f'"{key}":'.encode() for key in company.FIELDS)
 """Most specifications have none of them, and need not be decoded to see that."""
@@ -79,14 +80,14 @@ class Withholding:
 
     @cached_property
     def _going_by_hashes(self) -> frozenset[str]:
-        """Namespaces in which a Service or a budget selects by the hash of a template, as those of
-        Argo Rollouts do.
+        """Namespaces in which a Service, a budget or a NetworkPolicy selects by the hash of a
+        template, as the Services of Argo Rollouts do.
         """
         return frozenset(
             namespace
-            for source in (SOURCE, budgets.SOURCE)
+            for source in (SOURCE, budgets.SOURCE, POLICIES)
             for (namespace, _), raw in self._snapshot.objects.get(source, {}).items()
-            if any(label in str(spec(raw).get("selector")) for label in TEMPLATE_HASHES)
+            if any(label in str(spec(raw)) for label in TEMPLATE_HASHES)
         )
 
     def _who_misses(
@@ -117,7 +118,11 @@ class Withholding:
         )
 
     def _who_selects(self, namespace: str) -> Iterator[_Selecting]:
-        for who, asked, owner in (*self._holders(namespace), *self._company(namespace)):
+        for who, asked, owner in (
+            *self._holders(namespace),
+            *self._policies(namespace),
+            *self._company(namespace),
+        ):
             try:
                 yield _Selecting(who, selectors.from_object(asked), owner)
             except selectors.InvalidSelectorError:
@@ -133,6 +138,12 @@ class Withholding:
                     # One without a selector has its endpoints written by somebody else.
                     asked = {"matchLabels": asked} if asked else None
                 yield f"{kind} {name}", asked, None
+
+    def _policies(self, namespace: str) -> Iterator[tuple[str, Object, None]]:
+        for (where, name), raw in sorted(self._snapshot.objects.get(POLICIES, {}).items()):
+            if where == namespace:
+                for asked in network_policies.selectors_of(raw):
+                    yield f"NetworkPolicy {name}", asked, None
 
     def _company(self, namespace: str) -> Iterator[tuple[str, Object | None, int]]:
         """What pods ask of the company they keep: a copy has to count there as the pod does."""

@@ -12,9 +12,10 @@ import numpy as np
 
 from rescheduler.model import names
 from rescheduler.model.columns import NONE, Flag
+from rescheduler.model.maintenance import is_in_maintenance
+from rescheduler.model.strategies import RESOURCE_OPTIMIZATION
 from rescheduler.plan.balancing.taking_part import ceiling
 from rescheduler.plan.desk import Desk
-from rescheduler.plan.fitting import is_in_maintenance
 from rescheduler.plan.packing import costs
 from rescheduler.plan.packing.limits import Groups
 from rescheduler.plan.packing.problem import Mask, Problem, Whole
@@ -106,7 +107,7 @@ def _always_open(desk: Desk, staying: Iterable[int]) -> Mask:
     """Nodes that stay, whoever leaves them."""
     found = np.array(
         [
-            is_in_maintenance(node)
+            is_in_maintenance(node.labels)
             or not node.ready
             or any(label in node.labels for label in names.CONTROL_PLANE)
             or node.annotations.get(names.SCALE_DOWN_DISABLED) == "true"
@@ -134,7 +135,7 @@ def _room(desk: Desk, rows: list[int], home: Whole) -> tuple[Whole, Whole]:
     # By name, as these are numbered by arrival too.
     columns = sorted(asked_for.tolist(), key=desk.snapshot.resource_names.__getitem__)
     asks, capacity = asks[:, columns], capacity[:, columns]
-    if "ResourceOptimization" in desk.configuration.enabled_strategies:
+    if RESOURCE_OPTIMIZATION in desk.configuration.enabled_strategies:
         loads, ceilings = _ceilings(desk, rows, home)
         asks, capacity = np.hstack([asks, loads]), np.hstack([capacity, ceilings])
     return asks, capacity

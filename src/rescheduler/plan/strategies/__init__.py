@@ -1,26 +1,22 @@
-"""What to move and why: one file a strategy, and one line in this table."""
+"""What to move and why: one file a strategy, found by its name in the list of their names."""
 
+import re
+from importlib import import_module
 from typing import Final
 
-from rescheduler.plan.strategies import (
-    cost_optimization,
-    load_balancing,
-    node_maintenance,
-    resource_optimization,
-    topology_spread,
-)
+from rescheduler import config
 from rescheduler.plan.strategies.strategy import Strategy
 
-IN_ORDER: Final[tuple[Strategy, ...]] = (
-    node_maintenance.STRATEGY,
-    topology_spread.STRATEGY,
-    resource_optimization.STRATEGY,
-    cost_optimization.STRATEGY,
-    load_balancing.STRATEGY,
-)
-"""What a person asked for comes first, then what is broken, then what is dear or uneven: each
-finds the cluster as those before it leave it.
-"""
+
+def _strategy(name: str) -> Strategy:
+    """`LoadBalancing` is in `load_balancing`."""
+    module = re.sub(r"(?<!^)(?=[A-Z])", "_", name).lower()
+    found: Strategy = import_module(f"{__name__}.{module}").STRATEGY
+    return found
+
+
+IN_ORDER: Final = tuple(map(_strategy, config.STRATEGIES))
+"""Each finds the cluster as those before it leave it."""
 
 BY_NAME: Final = {strategy.name: strategy for strategy in IN_ORDER}
 

@@ -5,6 +5,7 @@ from typing import Final
 import numpy as np
 
 from rescheduler.model.moves import Report
+from rescheduler.model.strategies import COST_OPTIMIZATION
 from rescheduler.plan.desk import Desk
 from rescheduler.plan.packing.modelling import Model, model
 from rescheduler.plan.packing.ordering import Order, settle, untangle, untangle_by_numbers
@@ -13,7 +14,7 @@ from rescheduler.plan.packing.search import Outcome, search
 from rescheduler.plan.packing.sweeping import Moves, is_worthwhile, place_of, sweep
 from rescheduler.plan.strategies.strategy import Strategy
 
-NAME: Final = "CostOptimization"
+NAME: Final = COST_OPTIMIZATION
 
 
 def decide(desk: Desk) -> Report:

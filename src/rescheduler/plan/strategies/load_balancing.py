@@ -15,13 +15,14 @@ from typing import Final
 import numpy as np
 
 from rescheduler.model.moves import Report
+from rescheduler.model.strategies import LOAD_BALANCING
 from rescheduler.plan.balancing import pace
 from rescheduler.plan.balancing.candidates import Looking
 from rescheduler.plan.balancing.offers import Worth
 from rescheduler.plan.balancing.searching import Choice, search
 from rescheduler.plan.balancing.taking_part import (
     ceiling,
-    left_out_words,
+    not_evened_words,
     taking_part,
     why_too_few_are_known,
 )
@@ -30,7 +31,7 @@ from rescheduler.plan.loads import RESOURCES, Figures, Mask
 from rescheduler.plan.relocating import load_after, relocate
 from rescheduler.plan.strategies.strategy import Strategy
 
-NAME: Final = "LoadBalancing"
+NAME: Final = LOAD_BALANCING
 
 _TWO: Final = 2
 _AT_ONCE: Final = 32
@@ -51,7 +52,7 @@ def decide(desk: Desk) -> Report:
     figures = {f"{name}Before": round(gap, 3) for name, gap in _by_resource(before)}
     figures["threshold"] = threshold
     if before.max() <= threshold:
-        summary = f"{words}, not above the threshold of {threshold:g}{left_out_words(desk)}"
+        summary = f"{words}, not above the threshold of {threshold:g}{not_evened_words(desk)}"
         return Report(strategy=NAME, acted=False, summary=summary, figures=figures)
     start = desk.mark()
     _Balancing(desk, part).go()
@@ -67,7 +68,7 @@ def decide(desk: Desk) -> Report:
     return Report(
         strategy=NAME,
         acted=moved > 0,
-        summary=f"{summary}{left_out_words(desk)}",
+        summary=f"{summary}{not_evened_words(desk)}",
         figures=figures,
     )
 
@@ -196,7 +197,7 @@ class _Balancing:
         after = desk.loads.percent + desk.loads.percent_of(row)
         with np.errstate(invalid="ignore"):
             below = self._part & (after <= self._worth.ceiling).all(axis=1)
-        below &= ~desk.movable.history.resting_nodes
+        below &= ~desk.movable.cooldowns.resting_nodes
         preferred: Figures = np.where(below, load_after(desk, row), np.inf)
         return preferred
 
@@ -240,14 +241,16 @@ def _outcome(desk: Desk, after: Figures, moved: int) -> str:
 
 def _too_few_nodes(desk: Desk, part: Mask) -> str:
     known = int((desk.in_scope & desk.placement.nodes_open).sum())
-    if known >= _TWO and part.sum() < (desk.eligible & ~desk.spare).sum():
-        return (
-            f"{int(part.sum())} nodes have pods that could move: 2 are needed{left_out_words(desk)}"
+    if known >= _TWO and part.sum() < (desk.eligible & ~desk.spare & ~desk.packed).sum():
+        found = f"{int(part.sum())} nodes have pods that could move"
+    elif (desk.eligible & desk.packed).any():
+        found = f"{int(part.sum())} of {int(desk.in_scope.sum())} nodes in scope may be evened out"
+    else:
+        found = (
+            f"{int(part.sum())} of {int(desk.in_scope.sum())} nodes in scope can take pods and "
+            f"have known {desk.loads.word}"
         )
-    return (
-        f"{int(part.sum())} of {int(desk.in_scope.sum())} nodes in scope can take pods and have "
-        f"known {desk.loads.word}: 2 are needed{left_out_words(desk)}"
-    )
+    return f"{found}: 2 are needed{not_evened_words(desk)}"
 
 
 def _rest(summary: str) -> Report:

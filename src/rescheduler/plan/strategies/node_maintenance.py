@@ -6,14 +6,16 @@ from typing import Final, Self
 
 from rescheduler.model.cluster import Node
 from rescheduler.model.columns import Flag
+from rescheduler.model.maintenance import is_in_maintenance
 from rescheduler.model.moves import Emptying, Refusal, Report
+from rescheduler.model.strategies import NODE_MAINTENANCE
 from rescheduler.plan import emptying
 from rescheduler.plan.desk import Desk
-from rescheduler.plan.fitting.nodes import is_cordoned, is_in_maintenance, who_removes
+from rescheduler.plan.fitting.nodes import is_cordoned, who_removes
 from rescheduler.plan.relocating import after_the_move, relocate
 from rescheduler.plan.strategies.strategy import Strategy
 
-NAME: Final = "NodeMaintenance"
+NAME: Final = NODE_MAINTENANCE
 
 _NAMED: Final = 10
 """Pods that a note names; the plan lists every one of them among its refusals."""
@@ -53,7 +55,7 @@ def _nodes_to_empty(desk: Desk) -> dict[int, str]:
 
 
 def _why_emptied(desk: Desk, node: Node) -> str:
-    if is_in_maintenance(node):
+    if is_in_maintenance(node.labels):
         return "is in maintenance"
     settings = desk.configuration.node_maintenance
     if settings.removed_nodes and (remover := who_removes(node)):

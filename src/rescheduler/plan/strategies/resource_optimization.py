@@ -12,12 +12,15 @@ from typing import Final
 import numpy as np
 
 from rescheduler.model.moves import Report
+from rescheduler.model.strategies import RESOURCE_OPTIMIZATION
 from rescheduler.plan.balancing import pace
 from rescheduler.plan.balancing.taking_part import (
     ceiling,
+    full_words,
     left_out_words,
     may_take,
-    taking_part,
+    not_judged,
+    taking_load,
     thresholds,
     unknown_words,
     why_too_few_are_known,
@@ -25,10 +28,10 @@ from rescheduler.plan.balancing.taking_part import (
 from rescheduler.plan.desk import Desk
 from rescheduler.plan.loads import RESOURCES, Figures, Mask
 from rescheduler.plan.nowhere import why_nowhere
-from rescheduler.plan.relocating import load_after, relocate
+from rescheduler.plan.relocating import SPARE, load_after, relocate
 from rescheduler.plan.strategies.strategy import Strategy
 
-NAME: Final = "ResourceOptimization"
+NAME: Final = RESOURCE_OPTIMIZATION
 
 _BELOW: Final = 10.0
 """Points below the threshold to which a node is relieved, where nothing else is set."""
@@ -44,10 +47,10 @@ def decide(desk: Desk) -> Report:
     limits = thresholds(desk)
     hot = _overloaded(desk, limits)
     if not hot:
-        summary = f"{_highest(desk, limits)}{unknown_words(desk)}"
+        summary = f"{_highest(desk, limits)}{unknown_words(desk)}{full_words(desk)}"
         return Report(strategy=NAME, acted=False, summary=summary, figures={"overloaded": 0})
     start = desk.mark()
-    part = taking_part(desk)
+    part = taking_load(desk)
     for node in hot[:_TRIED]:
         if not desk.left or not desk.take_step():
             break
@@ -59,15 +62,17 @@ def decide(desk: Desk) -> Report:
     if not desk.left and still:
         more = pace.moves_for(desk, pace.above(desk, still, targets(desk)))
         figures["passesLeft"] = pace.passes_for(desk, more)
-    summary = f"{_summary(desk, hot, still, moved, more)}{left_out_words(desk)}"
+    summary = f"{_summary(desk, hot, still, moved, more)}{left_out_words(desk)}{full_words(desk)}"
     return Report(strategy=NAME, acted=moved > 0, summary=summary, figures=figures)
 
 
 def _overloaded(desk: Desk, limits: Figures) -> list[int]:
-    """Numbers of nodes, the one that is furthest above its threshold first."""
+    """Numbers of nodes, the one that is furthest above its threshold first. What an autoscaler has
+    packed to the brim by requests is no more than it wants; only what is measured tells.
+    """
     ready = np.array([node.ready for node in desk.nodes], np.bool_)
     over = np.nan_to_num(desk.loads.percent - limits, nan=-1.0).max(axis=1, initial=-1.0)
-    found = np.flatnonzero((over > 0) & desk.in_scope & ~desk.closed & ready)
+    found = np.flatnonzero((over > 0) & desk.in_scope & ~desk.closed & ready & ~not_judged(desk))
     ordered: list[int] = found[np.argsort(-over[found], kind="stable")].tolist()
     return ordered
 
@@ -195,12 +200,15 @@ class _Relief:
             desk.refuse(row, [why_nowhere(desk, row, balancing=True)])
 
     def _preference(self, row: int) -> Figures:
-        """The load of every node with it; infinite where that is too much."""
+        """The load of every node with it; infinite where that is too much. Those come last that
+        would have to be kept for it.
+        """
         desk = self._desk
         after = desk.loads.percent + desk.loads.percent_of(row)
         with np.errstate(invalid="ignore"):
             allowed = self._others & (after <= self._ceiling).all(axis=1)
-        preference: Figures = np.where(allowed, load_after(desk, row), np.inf)
+        load = load_after(desk, row) + np.where(desk.spare, SPARE, 0)
+        preference: Figures = np.where(allowed, load, np.inf)
         return preference
 
     # ------------------------------------------------------------------ words
@@ -262,7 +270,8 @@ def _few(names: list[str]) -> str:
 
 
 def _highest(desk: Desk, limits: Figures) -> str:
-    points = np.where((desk.in_scope & desk.loads.known)[:, None], desk.loads.percent, -1.0)
+    judged = desk.in_scope & desk.loads.known & ~not_judged(desk)
+    points = np.where(judged[:, None], desk.loads.percent, -1.0)
     if not len(points) or (points < 0).all():
         return "there is no node to look at"
     tops = [

@@ -17,4 +17,4 @@ class Strategy:
     is_asked: bool = False
     """It does what a person asked for, so it waits for no cooldown."""
     by_load: bool = False
-    """It goes by how loaded nodes are, so it rests while that is unknown."""
+    """It goes by how loaded nodes are, so it is skipped while that is unknown."""

@@ -14,12 +14,13 @@ import numpy as np
 
 from rescheduler.model.columns import NONE, Flag
 from rescheduler.model.moves import Report
+from rescheduler.model.strategies import TOPOLOGY_SPREAD
 from rescheduler.plan.desk import Desk
 from rescheduler.plan.loads import Figures
 from rescheduler.plan.relocating import UNKNOWN, Reason, after_the_move, gently, kind, relocate
 from rescheduler.plan.strategies.strategy import Strategy
 
-NAME: Final = "TopologySpread"
+NAME: Final = TOPOLOGY_SPREAD
 
 _KINDS: Final = ("node affinity", "anti-affinity", "affinity", "topology spread")
 """What the reasons of `Placement.broken` begin with."""

@@ -63,6 +63,12 @@ ConditionNumbered3
     2  status  text
     3  lastTransitionTime  time
     4  reason  text
+PodCondition
+    1  type  text
+    2  status  text
+    3  lastProbeTime  time
+    4  lastTransitionTime  time
+    5  reason  text
 ConditionNumbered4
     1  type  text
     2  status  text

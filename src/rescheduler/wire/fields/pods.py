@@ -162,7 +162,7 @@ ContainerStatus
     11 resources  ResourceRequirements?
 PodStatus
     1  phase  text
-    2  conditions  ConditionNumbered4[]
+    2  conditions  PodCondition[]
     7  startTime  time?
     8  containerStatuses  ContainerStatus[]
     10 initContainerStatuses  ContainerStatus[]

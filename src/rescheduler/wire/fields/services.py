@@ -1,4 +1,4 @@
-"""Services and their endpoints."""
+"""Services and their endpoints, and who may talk to whom."""
 
 TABLE = """
 ServiceSpec
@@ -20,4 +20,17 @@ Endpoint
 EndpointSlice
     1  metadata  ObjectMeta
     2  endpoints  Endpoint[]
+NetworkPolicyPeer
+    1  podSelector  LabelSelector?
+NetworkPolicyIngressRule
+    2  from  NetworkPolicyPeer[]
+NetworkPolicyEgressRule
+    2  to  NetworkPolicyPeer[]
+NetworkPolicySpec
+    1  podSelector  LabelSelector
+    2  ingress  NetworkPolicyIngressRule[]
+    3  egress  NetworkPolicyEgressRule[]
+NetworkPolicy
+    1  metadata  ObjectMeta
+    2  spec  NetworkPolicySpec
 """

@@ -11,14 +11,20 @@ from rescheduler.embedded.controllers.daemon_set import DaemonSetController, Del
 from rescheduler.embedded.controllers.pods import is_ready
 from rescheduler.kube import Object
 from rescheduler.model.objects import annotations, controller, is_terminating, labels
-from tests.unit.embedded.controllers.workshop import NEVER, Workshop, bare_pod, run, template
+from tests.unit.embedded.support.controller_cluster import (
+    NEVER,
+    ControllerCluster,
+    bare_pod,
+    run,
+    template,
+)
 
 SETS = wire.DAEMON_SETS
 REVISION = "controller-revision-hash"
 GENERATION = "deprecated.daemonset.template.generation"
 
 
-class Yard(Workshop):
+class Yard(ControllerCluster):
     """Nodes that are there, and whose pods go where they are pinned to."""
 
     def __init__(self, *nodes: str) -> None:

@@ -11,10 +11,10 @@ from rescheduler.embedded.store import Change
 from rescheduler.kube import Object
 from rescheduler.model import conditions, names
 from rescheduler.model.objects import annotations, controller
-from tests.unit.embedded.controllers.workshop import (
+from tests.unit.embedded.support.controller_cluster import (
     NAMESPACE,
     NEVER,
-    Workshop,
+    ControllerCluster,
     deployment,
     names_of,
     replica_set,
@@ -27,17 +27,17 @@ SETS, DEPLOYMENTS = wire.REPLICA_SETS, wire.DEPLOYMENTS
 HASH = "pod-template-hash"
 
 
-def shop() -> Workshop:
-    return Workshop(DeploymentController, ReplicaSetController)
+def shop() -> ControllerCluster:
+    return ControllerCluster(DeploymentController, ReplicaSetController)
 
 
-async def ready(it: Workshop, replicas: int = 3, **spec: object) -> Object:
+async def ready(it: ControllerCluster, replicas: int = 3, **spec: object) -> Object:
     made = it.create(DEPLOYMENTS, deployment("web", replicas, **spec))
     await asyncio.sleep(30)
     return made
 
 
-def roll_out(it: Workshop, image: str) -> Object:
+def roll_out(it: ControllerCluster, image: str) -> Object:
     containers = [{"name": "web", "image": image}]
     return it.patch(
         DEPLOYMENTS, "web", {"spec": {"template": {"spec": {"containers": containers}}}}
@@ -49,7 +49,7 @@ def strategy(surge: int | str, unavailable: int | str) -> Object:
     return {"type": "RollingUpdate", "rollingUpdate": rules}
 
 
-def of_image(it: Workshop, image: str) -> Object:
+def of_image(it: ControllerCluster, image: str) -> Object:
     (found,) = (
         each
         for each in it.replica_sets()
@@ -58,7 +58,7 @@ def of_image(it: Workshop, image: str) -> Object:
     return found
 
 
-def sizes(it: Workshop) -> dict[str, int]:
+def sizes(it: ControllerCluster) -> dict[str, int]:
     """By the image."""
     return {
         each["spec"]["template"]["spec"]["containers"][0]["image"]: each["spec"]["replicas"]
@@ -70,13 +70,13 @@ def revision(item: Object) -> str | None:
     return annotations(item).get(names.REVISION)
 
 
-def progress(it: Workshop) -> tuple[str, str]:
+def progress(it: ControllerCluster) -> tuple[str, str]:
     found = conditions.find(it.get(DEPLOYMENTS, "web"), "Progressing")
     assert found is not None
     return found["status"], found["reason"]
 
 
-def heard_at_each_change(it: Workshop, look: Callable[[], None]) -> None:
+def heard_at_each_change(it: ControllerCluster, look: Callable[[], None]) -> None:
     def hear(_: Change) -> None:
         look()
 

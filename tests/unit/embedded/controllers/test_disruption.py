@@ -9,10 +9,10 @@ from rescheduler.embedded.controllers.disruption import DisruptionController
 from rescheduler.embedded.controllers.replica_set import ReplicaSetController
 from rescheduler.kube import Object, errors
 from rescheduler.model import conditions
-from tests.unit.embedded.controllers.workshop import (
+from tests.unit.embedded.support.controller_cluster import (
     NAMESPACE,
     NEVER,
-    Workshop,
+    ControllerCluster,
     bare_pod,
     deployment,
     replica_set,
@@ -29,12 +29,12 @@ def budget(**spec: int | str) -> Object:
 
 
 @contextmanager
-def open_shop() -> Iterator[Workshop]:
-    with Workshop(ReplicaSetController, DisruptionController) as it:
+def open_shop() -> Iterator[ControllerCluster]:
+    with ControllerCluster(ReplicaSetController, DisruptionController) as it:
         yield it
 
 
-def figures(it: Workshop) -> tuple[int, int, int, int]:
+def figures(it: ControllerCluster) -> tuple[int, int, int, int]:
     """Expected, desired, healthy, and how many may go."""
     status = it.get(BUDGETS, "budget")["status"]
     return (
@@ -45,7 +45,7 @@ def figures(it: Workshop) -> tuple[int, int, int, int]:
     )
 
 
-def why(it: Workshop) -> tuple[str, str, str]:
+def why(it: ControllerCluster) -> tuple[str, str, str]:
     condition = conditions.find(it.get(BUDGETS, "budget"), "DisruptionAllowed")
     assert condition is not None
     return condition["status"], condition["reason"], condition["message"]
@@ -265,7 +265,7 @@ def test_hears_of_pods_only() -> None:
     """Neither of what is scaled, nor of a pod that is selected no more: so the real one does."""
 
     async def main() -> None:
-        with Workshop(DisruptionController) as it:
+        with ControllerCluster(DisruptionController) as it:
             made = it.create(wire.REPLICA_SETS, replica_set(replicas=2))
             for name in ("one", "two"):
                 pod = bare_pod(name)

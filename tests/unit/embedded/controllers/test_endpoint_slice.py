@@ -4,12 +4,18 @@ from rescheduler import wire
 from rescheduler.embedded.controllers.endpoint_slice import EndpointSliceController
 from rescheduler.kube import Object
 from rescheduler.model.objects import labels, owners
-from tests.unit.embedded.controllers.workshop import NEVER, Workshop, bare_pod, run, watching
+from tests.unit.embedded.support.controller_cluster import (
+    NEVER,
+    ControllerCluster,
+    bare_pod,
+    run,
+    watching,
+)
 
 SLICES = wire.ENDPOINT_SLICES
 
 
-class Served(Workshop):
+class Served(ControllerCluster):
     """With nodes that are there, and pods that have addresses."""
 
     def __init__(self) -> None:

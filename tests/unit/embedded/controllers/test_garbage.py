@@ -6,9 +6,9 @@ from rescheduler.embedded.controllers.garbage import GarbageCollector
 from rescheduler.kube import Object
 from rescheduler.model.objects import is_terminating, owners
 from rescheduler.wire import Resource
-from tests.unit.embedded.controllers.workshop import (
+from tests.unit.embedded.support.controller_cluster import (
     NEVER,
-    Workshop,
+    ControllerCluster,
     bare_pod,
     names_of,
     replica_set,
@@ -18,8 +18,8 @@ from tests.unit.embedded.controllers.workshop import (
 SETS = wire.REPLICA_SETS
 
 
-def shop() -> Workshop:
-    it = Workshop(GarbageCollector)
+def shop() -> ControllerCluster:
+    it = ControllerCluster(GarbageCollector)
     it.start_seconds = NEVER
     return it
 
@@ -34,21 +34,21 @@ def reference(owner: Object, **fields: object) -> Object:
     }
 
 
-def pod_of(shop: Workshop, name: str, *references: Object) -> Object:
+def pod_of(shop: ControllerCluster, name: str, *references: Object) -> Object:
     body = bare_pod(name)
     body["metadata"]["ownerReferences"] = list(references)
     return shop.create(wire.PODS, body)
 
 
-def running(shop: Workshop, name: str, *references: Object) -> Object:
+def running(shop: ControllerCluster, name: str, *references: Object) -> Object:
     return shop.run(pod_of(shop, name, *references))
 
 
-def settings(shop: Workshop, name: str) -> Object:
+def settings(shop: ControllerCluster, name: str) -> Object:
     return shop.create(kinds.CONFIG_MAPS, {"metadata": {"name": name}})
 
 
-def is_there(shop: Workshop, resource: Resource, name: str) -> bool:
+def is_there(shop: ControllerCluster, resource: Resource, name: str) -> bool:
     return shop.store.find(resource, "shop", name) is not None
 
 

@@ -9,13 +9,19 @@ from rescheduler.embedded.controllers.job import JobController
 from rescheduler.kube import Object
 from rescheduler.model import conditions
 from rescheduler.model.objects import controller, labels
-from tests.unit.embedded.controllers.workshop import Workshop, bare_pod, names_of, run, template
+from tests.unit.embedded.support.controller_cluster import (
+    ControllerCluster,
+    bare_pod,
+    names_of,
+    run,
+    template,
+)
 
 JOBS = wire.JOBS
 
 
-def shop() -> Workshop:
-    return Workshop(JobController)
+def shop() -> ControllerCluster:
+    return ControllerCluster(JobController)
 
 
 def job(**spec: object) -> Object:
@@ -24,22 +30,22 @@ def job(**spec: object) -> Object:
     return {"metadata": {"name": "sum"}, "spec": {"template": wanted, **spec}}
 
 
-async def begun(shop: Workshop, **spec: object) -> Object:
+async def begun(shop: ControllerCluster, **spec: object) -> Object:
     made = shop.create(JOBS, job(**spec))
     await asyncio.sleep(5)
     return made
 
 
-def status(shop: Workshop) -> Object:
+def status(shop: ControllerCluster) -> Object:
     found: Object = shop.get(JOBS, "sum")["status"]
     return found
 
 
-def end(shop: Workshop, pod: Object, phase: str = "Succeeded") -> None:
+def end(shop: ControllerCluster, pod: Object, phase: str = "Succeeded") -> None:
     shop.tell(pod, phase=phase, ready=False)
 
 
-def holds(shop: Workshop, kind: str) -> bool:
+def holds(shop: ControllerCluster, kind: str) -> bool:
     return conditions.holds(shop.get(JOBS, "sum"), kind)
 
 
@@ -293,7 +299,7 @@ def test_indexes_in_words(indexes: tuple[int, ...], words: str) -> None:
 
 def test_a_finished_one_goes_when_it_is_old_enough() -> None:
     async def main() -> None:
-        with Workshop(JobController, GarbageCollector) as it:
+        with ControllerCluster(JobController, GarbageCollector) as it:
             await begun(it, ttlSecondsAfterFinished=60)
             end(it, it.active()[0])
             await asyncio.sleep(30)
@@ -323,7 +329,7 @@ def test_one_that_is_adopted_counts() -> None:
 
 def test_the_pods_of_one_that_is_deleted_are_let_go_of() -> None:
     async def main() -> None:
-        with Workshop(JobController, GarbageCollector) as it:
+        with ControllerCluster(JobController, GarbageCollector) as it:
             await begun(it, completions=2, parallelism=2)
             assert len(names_of(it.pods())) == 2
             it.api.delete(JOBS, "shop", "sum")

@@ -7,11 +7,17 @@ from rescheduler.embedded import kinds
 from rescheduler.embedded.controllers.namespace import NamespaceController
 from rescheduler.kube import errors
 from rescheduler.model.objects import is_terminating
-from tests.unit.embedded.controllers.workshop import NEVER, Workshop, bare_pod, replica_set, run
+from tests.unit.embedded.support.controller_cluster import (
+    NEVER,
+    ControllerCluster,
+    bare_pod,
+    replica_set,
+    run,
+)
 
 
-def shop() -> Workshop:
-    it = Workshop(NamespaceController)
+def shop() -> ControllerCluster:
+    it = ControllerCluster(NamespaceController)
     it.start_seconds = NEVER
     return it
 

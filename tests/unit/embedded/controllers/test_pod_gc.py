@@ -5,23 +5,23 @@ import asyncio
 from rescheduler import wire
 from rescheduler.embedded.store import Change
 from rescheduler.model import conditions
-from tests.unit.embedded.ground import PREFIX, Ground, on_ground
+from tests.unit.embedded.support.node_cluster import PREFIX, NodeCluster, on_node_cluster
 
 
-@on_ground
-async def test_pods_of_a_deleted_node_go_after_a_quarantine(ground: Ground) -> None:
-    await ground.nodes("a", "b")
-    ground.create("web", nodeName="a")
-    ground.create("other", nodeName="b")
+@on_node_cluster
+async def test_pods_of_a_deleted_node_go_after_a_quarantine(cluster: NodeCluster) -> None:
+    await cluster.nodes("a", "b")
+    cluster.create("web", nodeName="a")
+    cluster.create("other", nodeName="b")
     await asyncio.sleep(1)
     last: list[Change] = []
-    ground.store.listen(wire.PODS, last.append)
-    ground.api.delete(wire.NODES, None, "a")
+    cluster.store.listen(wire.PODS, last.append)
+    cluster.api.delete(wire.NODES, None, "a")
     await asyncio.sleep(39)
-    assert ground.find("web") is not None
+    assert cluster.find("web") is not None
     await asyncio.sleep(22)
-    assert ground.find("web") is None
-    assert ground.is_ready("other")
+    assert cluster.find("web") is None
+    assert cluster.is_ready("other")
     failed, gone = last[-2:]
     assert failed.object["status"]["phase"] == "Failed"
     told = conditions.find(failed.object, "DisruptionTarget")
@@ -30,29 +30,29 @@ async def test_pods_of_a_deleted_node_go_after_a_quarantine(ground: Ground) -> N
     assert gone.kind == "DELETED"
 
 
-@on_ground
-async def test_a_node_that_comes_back_in_time_keeps_its_pods(ground: Ground) -> None:
-    await ground.nodes("a", "b")
-    ground.create("web", nodeName="a")
+@on_node_cluster
+async def test_a_node_that_comes_back_in_time_keeps_its_pods(cluster: NodeCluster) -> None:
+    await cluster.nodes("a", "b")
+    cluster.create("web", nodeName="a")
     await asyncio.sleep(1)
-    ground.api.delete(wire.NODES, None, "a")
+    cluster.api.delete(wire.NODES, None, "a")
     await asyncio.sleep(20)
-    await ground.nodes("a")
+    await cluster.nodes("a")
     await asyncio.sleep(100)
-    assert ground.is_ready("web")
+    assert cluster.is_ready("web")
 
 
-@on_ground
-async def test_pods_that_end_on_a_node_out_of_service_are_gone(ground: Ground) -> None:
-    await ground.nodes("a", "b")
-    ground.create("web", nodeName="a")
+@on_node_cluster
+async def test_pods_that_end_on_a_node_out_of_service_are_gone(cluster: NodeCluster) -> None:
+    await cluster.nodes("a", "b")
+    cluster.create("web", nodeName="a")
     await asyncio.sleep(1)
-    ground.change_node("a", metadata={"labels": {PREFIX + "kubelet": "hung"}})
-    ground.delete("web")
+    cluster.change_node("a", metadata={"labels": {PREFIX + "kubelet": "hung"}})
+    cluster.delete("web")
     await asyncio.sleep(100)
-    assert ground.find("web") is not None
-    taints = ground.node("a")["spec"]["taints"]
+    assert cluster.find("web") is not None
+    taints = cluster.node("a")["spec"]["taints"]
     out = {"key": "node.kubernetes.io/out-of-service", "effect": "NoExecute"}
-    ground.change_node("a", spec={"taints": [*taints, out]})
+    cluster.change_node("a", spec={"taints": [*taints, out]})
     await asyncio.sleep(21)
-    assert ground.find("web") is None
+    assert cluster.find("web") is None

@@ -5,13 +5,19 @@ import pytest
 from rescheduler import wire
 from rescheduler.embedded.controllers.quota import QuotaController
 from rescheduler.kube import Object, errors
-from tests.unit.embedded.controllers.workshop import NEVER, Workshop, bare_pod, run, watching
+from tests.unit.embedded.support.controller_cluster import (
+    NEVER,
+    ControllerCluster,
+    bare_pod,
+    run,
+    watching,
+)
 
 QUOTAS = wire.RESOURCE_QUOTAS
 
 
-def shop() -> Workshop:
-    it = Workshop(QuotaController)
+def shop() -> ControllerCluster:
+    it = ControllerCluster(QuotaController)
     it.start_seconds = NEVER
     return it
 
@@ -26,7 +32,7 @@ def pod(name: str, cpu: str = "500m", memory: str = "1Gi") -> Object:
     return body
 
 
-def used(shop: Workshop, name: str = "some") -> Object:
+def used(shop: ControllerCluster, name: str = "some") -> Object:
     found: Object = shop.get(QUOTAS, name)["status"]["used"]
     return found
 

@@ -9,10 +9,10 @@ from rescheduler.embedded.store import Change
 from rescheduler.kube import Object, errors
 from rescheduler.model import conditions, names
 from rescheduler.model.objects import controller, is_terminating
-from tests.unit.embedded.controllers.workshop import (
+from tests.unit.embedded.support.controller_cluster import (
     NAMESPACE,
     NEVER,
-    Workshop,
+    ControllerCluster,
     bare_pod,
     names_of,
     replica_set,
@@ -24,8 +24,8 @@ from tests.unit.embedded.controllers.workshop import (
 SETS = wire.REPLICA_SETS
 
 
-def shop() -> Workshop:
-    return Workshop(ReplicaSetController)
+def shop() -> ControllerCluster:
+    return ControllerCluster(ReplicaSetController)
 
 
 def owned(name: str, replicas: int) -> Object:
@@ -46,7 +46,7 @@ def owned(name: str, replicas: int) -> Object:
     return made
 
 
-async def ready(shop: Workshop, replicas: int = 3, **spec: object) -> Object:
+async def ready(shop: ControllerCluster, replicas: int = 3, **spec: object) -> Object:
     made = shop.create(SETS, replica_set("web", replicas, **spec))
     await asyncio.sleep(10)
     return made
@@ -89,7 +89,7 @@ def test_makes_the_pods_that_are_missing_of_its_template() -> None:
 
 def test_comes_to_what_was_there_before_it() -> None:
     async def main() -> None:
-        it = Workshop(ReplicaSetController)
+        it = ControllerCluster(ReplicaSetController)
         it.api.create(wire.NAMESPACES, None, {"metadata": {"name": "before"}})
         it.api.create(SETS, "before", replica_set(replicas=2))
         with it:
@@ -322,7 +322,7 @@ def test_a_replica_set_without_an_owner_knows_of_no_doubles() -> None:
 
 
 def test_available_only_after_min_ready_seconds_without_anybody_asking() -> None:
-    def counts(it: Workshop) -> tuple[int, int]:
+    def counts(it: ControllerCluster) -> tuple[int, int]:
         status = it.get(SETS, "web")["status"]
         return status["readyReplicas"], status.get("availableReplicas", 0)
 
@@ -392,7 +392,7 @@ def test_does_not_act_twice_on_one_thing() -> None:
 @pytest.mark.parametrize("seed", range(20))
 def test_looks_again_when_what_it_meant_to_delete_was_gone_already(seed: int) -> None:
     async def main() -> None:
-        with Workshop(ReplicaSetController, seed=seed) as it:
+        with ControllerCluster(ReplicaSetController, seed=seed) as it:
             made = await ready(it, replicas=2)
             seen = asyncio.Event()
 

@@ -12,9 +12,9 @@ from rescheduler.embedded.controllers.disruption import DisruptionController
 from rescheduler.embedded.controllers.replica_set import ReplicaSetController
 from rescheduler.kube import Object, errors
 from rescheduler.model import conditions, workloads
-from tests.unit.embedded.controllers.workshop import (
+from tests.unit.embedded.support.controller_cluster import (
     NAMESPACE,
-    Workshop,
+    ControllerCluster,
     bare_pod,
     deployment,
     run,
@@ -26,7 +26,7 @@ DEPLOYMENTS, BUDGETS = wire.DEPLOYMENTS, wire.POD_DISRUPTION_BUDGETS
 class User:
     """Does what comes to mind."""
 
-    def __init__(self, it: Workshop, seed: int) -> None:
+    def __init__(self, it: ControllerCluster, seed: int) -> None:
         self._it = it
         self._chance = random.Random(seed)  # noqa: S311 - repeatable
         self._acts = (
@@ -118,7 +118,7 @@ class User:
         self._it.patch(DEPLOYMENTS, "web", {"spec": spec})
 
 
-def _check(it: Workshop) -> None:
+def _check(it: ControllerCluster) -> None:
     now = it.get(DEPLOYMENTS, "web")
     wanted = rolling.size(now)
     sets = [each for each in it.replica_sets() if each["spec"]["replicas"]]
@@ -148,7 +148,9 @@ def _check(it: Workshop) -> None:
 @pytest.mark.parametrize("seed", range(40))
 def test_comes_to_rest(seed: int) -> None:
     async def main() -> None:
-        with Workshop(DeploymentController, ReplicaSetController, DisruptionController) as it:
+        with ControllerCluster(
+            DeploymentController, ReplicaSetController, DisruptionController
+        ) as it:
             kind = "RollingUpdate" if seed % 4 else "Recreate"
             it.create(DEPLOYMENTS, deployment("web", 4, strategy={"type": kind}))
             it.create(

@@ -8,9 +8,9 @@ from rescheduler.embedded.controllers.stateful_set import StatefulSetController
 from rescheduler.embedded.store import Change
 from rescheduler.kube import Object
 from rescheduler.model.objects import is_terminating, labels, owners
-from tests.unit.embedded.controllers.workshop import (
+from tests.unit.embedded.support.controller_cluster import (
     NEVER,
-    Workshop,
+    ControllerCluster,
     bare_pod,
     names_of,
     run,
@@ -23,8 +23,8 @@ CLAIMS = wire.PERSISTENT_VOLUME_CLAIMS
 REVISION = "controller-revision-hash"
 
 
-def shop() -> Workshop:
-    return Workshop(StatefulSetController)
+def shop() -> ControllerCluster:
+    return ControllerCluster(StatefulSetController)
 
 
 def stateful_set(replicas: int = 3, **spec: object) -> Object:
@@ -40,18 +40,18 @@ def stateful_set(replicas: int = 3, **spec: object) -> Object:
     }
 
 
-async def ready(shop: Workshop, replicas: int = 3, **spec: object) -> Object:
+async def ready(shop: ControllerCluster, replicas: int = 3, **spec: object) -> Object:
     made = shop.create(SETS, stateful_set(replicas, **spec))
     await asyncio.sleep(20)
     return made
 
 
-def status(shop: Workshop) -> Object:
+def status(shop: ControllerCluster) -> Object:
     found: Object = shop.get(SETS, "db")["status"]
     return found
 
 
-def revisions(shop: Workshop) -> list[Object]:
+def revisions(shop: ControllerCluster) -> list[Object]:
     return list(shop.store.all(kinds.CONTROLLER_REVISIONS))
 
 
@@ -63,11 +63,11 @@ def history(changes: list[Change]) -> list[str]:
     ]
 
 
-def roll_out(shop: Workshop, image: str = "web:2") -> None:
+def roll_out(shop: ControllerCluster, image: str = "web:2") -> None:
     shop.patch(SETS, "db", {"spec": {"template": template(image)}})
 
 
-def images(shop: Workshop) -> dict[str, str]:
+def images(shop: ControllerCluster) -> dict[str, str]:
     return {pod["metadata"]["name"]: pod["spec"]["containers"][0]["image"] for pod in shop.pods()}
 
 
@@ -439,7 +439,7 @@ def with_claims(**policy: str) -> Object:
     return made
 
 
-def claims(shop: Workshop) -> dict[str, Object]:
+def claims(shop: ControllerCluster) -> dict[str, Object]:
     return {each["metadata"]["name"]: each for each in shop.store.all(CLAIMS)}
 
 

@@ -4,7 +4,7 @@ import asyncio
 
 from rescheduler.kube import Object
 from rescheduler.model import conditions
-from tests.unit.embedded.ground import Ground, on_ground
+from tests.unit.embedded.support.node_cluster import NodeCluster, on_node_cluster
 
 TAINT = {"key": "example.com/gone", "value": "yes", "effect": "NoExecute"}
 
@@ -14,40 +14,40 @@ def tolerating(seconds: int | None = None) -> Object:
     return made if seconds is None else made | {"tolerationSeconds": seconds, "effect": "NoExecute"}
 
 
-@on_ground
-async def test_who_goes_and_when(ground: Ground) -> None:
-    await ground.nodes("a")
-    ground.create("stranger", does={"exit-after-seconds": "2"})
-    ground.create("guest", tolerations=[tolerating(60)])
-    ground.create("friend", tolerations=[tolerating()])
+@on_node_cluster
+async def test_who_goes_and_when(cluster: NodeCluster) -> None:
+    await cluster.nodes("a")
+    cluster.create("stranger", does={"exit-after-seconds": "2"})
+    cluster.create("guest", tolerations=[tolerating(60)])
+    cluster.create("friend", tolerations=[tolerating()])
     await asyncio.sleep(1)
-    ground.change_node("a", spec={"taints": [TAINT]})
+    cluster.change_node("a", spec={"taints": [TAINT]})
     await asyncio.sleep(1)
-    leaving = ground.pod("stranger")
+    leaving = cluster.pod("stranger")
     assert "deletionTimestamp" in leaving["metadata"]
     told = conditions.find(leaving, "DisruptionTarget")
     assert told is not None
     assert (told["status"], told["reason"]) == ("True", "DeletionByTaintManager")
-    assert "deletionTimestamp" not in ground.pod("guest")["metadata"]
+    assert "deletionTimestamp" not in cluster.pod("guest")["metadata"]
     await asyncio.sleep(61)
-    assert ground.find("stranger") is None
-    assert ground.find("guest") is None
-    assert ground.is_ready("friend")
+    assert cluster.find("stranger") is None
+    assert cluster.find("guest") is None
+    assert cluster.is_ready("friend")
 
 
-@on_ground
-async def test_when_the_taint_goes_so_does_the_plan(ground: Ground) -> None:
-    await ground.nodes("a")
-    ground.create("guest", tolerations=[tolerating(60)])
+@on_node_cluster
+async def test_when_the_taint_goes_so_does_the_plan(cluster: NodeCluster) -> None:
+    await cluster.nodes("a")
+    cluster.create("guest", tolerations=[tolerating(60)])
     await asyncio.sleep(1)
-    ground.change_node("a", spec={"taints": [TAINT]})
+    cluster.change_node("a", spec={"taints": [TAINT]})
     await asyncio.sleep(50)
-    ground.change_node("a", spec={"taints": None})
+    cluster.change_node("a", spec={"taints": None})
     await asyncio.sleep(50)
-    assert ground.is_ready("guest")
+    assert cluster.is_ready("guest")
     # It begins anew.
-    ground.change_node("a", spec={"taints": [TAINT]})
+    cluster.change_node("a", spec={"taints": [TAINT]})
     await asyncio.sleep(50)
-    assert ground.is_ready("guest")
+    assert cluster.is_ready("guest")
     await asyncio.sleep(11)
-    assert ground.find("guest") is None
+    assert cluster.find("guest") is None

@@ -1,7 +1,7 @@
 """The scheduler's rules say what the plainest reading of kube-scheduler's filters says.
 
-`tests.unit.plan.scheduler_rules` is that reading, held against the real scheduler verdict by
-verdict. It and the rules here were written apart, and share nothing but the model.
+`tests.unit.plan.support.scheduler_rules` is that reading, held against the real scheduler verdict
+by verdict. It and the rules here were written apart, and share nothing but the model.
 """
 
 from collections.abc import Iterable
@@ -15,9 +15,9 @@ from rescheduler.embedded.scheduler.pods import read
 from rescheduler.embedded.scheduler.state import State
 from rescheduler.embedded.store import Store
 from rescheduler.kube import Object
-from tests.unit.plan import random_worlds, scheduler_rules
-from tests.unit.plan.cluster_objects import Cluster
-from tests.unit.plan.random_rules import World
+from tests.unit.plan.support import random_worlds, scheduler_rules
+from tests.unit.plan.support.cluster_objects import Cluster
+from tests.unit.plan.support.random_rules import World
 
 NAMES = {
     "cordon": "NodeUnschedulable",

@@ -5,13 +5,13 @@ from rescheduler.embedded.scheduler.rules import RULES, room, spreading
 from rescheduler.embedded.scheduler.rules.ruling import News
 from rescheduler.embedded.scheduler.state import Node
 from rescheduler.embedded.scheduler.waiting import WaitingPods
-from tests.unit.embedded import ground
+from tests.unit.embedded.support import node_cluster
 
 ROOM = frozenset({room.NAME})
 
 
 def pod(name: str, *, priority: int = 0, cpu: str = "1") -> Pod:
-    made = ground.pod(name, cpu=cpu, priority=priority)
+    made = node_cluster.pod(name, cpu=cpu, priority=priority)
     made["metadata"] |= {"namespace": "shop", "uid": f"uid-of-{name}"}
     return read(made)
 

@@ -10,8 +10,8 @@ from typing import Final
 import msgspec
 import numpy as np
 
-from rescheduler.config import durations
 from rescheduler.config.usage import METRICS_SERVER
+from rescheduler.documents import durations
 from rescheduler.errors import ReschedulerError
 from rescheduler.kube import KubeApi, errors
 from rescheduler.model import quantities

@@ -1,0 +1,92 @@
+"""The commands, and how each of them ends."""
+
+import os
+import signal
+import sys
+from pathlib import PurePath
+
+import typer
+
+from rescheduler.cli import output
+from rescheduler.cli.commanding import NAME, PLUGIN, add
+from rescheduler.cli.commands import (
+    cleanup,
+    completion,
+    config,
+    demo,
+    drain,
+    explain,
+    get,
+    migrate,
+    pause,
+    plan,
+    retry,
+    run,
+    simulate,
+    snapshot,
+    status,
+    validate,
+    version,
+)
+from rescheduler.cli.output import tell
+from rescheduler.cli.wrong_flags import WrongFlags
+from rescheduler.errors import ReschedulerError
+
+app = typer.Typer(
+    help="Moves pods to where they belong, ready on the target before the old one goes.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+)
+
+add(app, demo.demo, demo.EXAMPLES)
+add(app, plan.plan, plan.EXAMPLES)
+add(app, simulate.simulate, simulate.EXAMPLES)
+add(app, run.run, run.EXAMPLES)
+add(app, status.status, status.EXAMPLES)
+add(app, pause.pause, pause.EXAMPLES)
+add(app, pause.resume, pause.EXAMPLES_OF_RESUME)
+add(app, migrate.migrate, migrate.EXAMPLES)
+add(app, drain.drain, drain.EXAMPLES)
+add(app, retry.retry, retry.EXAMPLES)
+add(app, cleanup.cleanup, cleanup.EXAMPLES)
+add(app, validate.validate, validate.EXAMPLES)
+add(app, completion.completion, completion.EXAMPLES)
+add(app, version.version, version.EXAMPLES)
+app.add_typer(config.app, name="config")
+app.add_typer(get.app, name="get")
+app.add_typer(explain.app, name="explain")
+app.add_typer(snapshot.app, name="snapshot")
+
+_FAILED, _WRONG_USAGE, _INTERRUPTED = 1, 2, 130
+
+
+def main() -> None:
+    # As Ctrl-C, which asyncio turns into an orderly end: it says what it leaves to the next run.
+    signal.signal(signal.SIGTERM, lambda *_: signal.raise_signal(signal.SIGINT))
+    output.begin()
+    try:
+        if os.environ.get(completion.VARIABLE):
+            completion.prepare()
+        app(prog_name=_called())
+    except KeyboardInterrupt:
+        sys.exit(_INTERRUPTED)
+    except ReschedulerError as problem:
+        sys.exit(failed(problem))
+    finally:
+        output.end()
+
+
+def _called() -> str:
+    """As whoever typed it would type it again."""
+    is_plugin = PurePath(sys.argv[0]).stem.replace("_", "-") == PLUGIN
+    return PLUGIN.replace("-", " ", 1) if is_plugin else NAME
+
+
+def failed(problem: ReschedulerError) -> int:
+    """Tells of it. The exit status."""
+    # One line per problem, and no trace: these are for the reader to mend.
+    words = f"{problem}; {problem.way_out}" if problem.way_out else str(problem)
+    tell(f"error: {words}".split("\n"))
+    return _WRONG_USAGE if isinstance(problem, WrongFlags) else _FAILED

@@ -1,0 +1,112 @@
+"""`rescheduler demo`: the product at work on a cluster in this process, for people to watch."""
+
+import asyncio
+import os
+import sys
+import time
+from contextlib import AsyncExitStack
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Final
+
+import typer
+
+from rescheduler.cli.demo_flags import NODES, DemoFlags
+from rescheduler.cli.demo_log import Log, log_file
+from rescheduler.cli.output import page, say, tell
+from rescheduler.cli.stopping import Stopping
+
+if TYPE_CHECKING:
+    from rescheduler.simulation.demo import Ending
+
+EXAMPLES: Final = """Examples:
+  # Half a minute: an uneven cluster is evened out, and a node is emptied
+  rescheduler demo
+
+  # Go on with load that changes over the day, until Ctrl-C
+  rescheduler demo --keep
+
+  # Another cluster, twice as fast, and what the product logs
+  rescheduler demo --seed 7 --speed 2 --log demo.log"""
+
+_OK, _FAILED, _INTERRUPTED = 0, 1, 130
+
+
+def demo(
+    *,
+    nodes: Annotated[int, typer.Option(metavar="N", help="Nodes of the cluster.")] = NODES,
+    seed: Annotated[int, typer.Option(metavar="N", help="Another seed, another cluster.")] = 0,
+    speed: Annotated[
+        float | None,
+        typer.Option(
+            metavar="N",
+            help="2 is twice as fast, 0 as fast as possible, as when it is not on a terminal.",
+        ),
+    ] = None,
+    keep: Annotated[
+        bool, typer.Option("--keep", help="Keep running under changing load, until Ctrl-C.")
+    ] = False,
+    log: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Write the log of the rescheduler to this file."),
+    ] = None,
+) -> None:
+    """Watch pods move without a dip, in a cluster inside this process.
+
+    An uneven cluster comes up, a plan is made and carried out by the same code
+    that runs on yours, and a node goes into maintenance and empties. Nothing
+    else is needed or touched: no Kubernetes, no network. Time in it is virtual.
+
+    On a terminal it is drawn, elsewhere it is told line by line.
+
+    Exit status: 0 when all went well, 1 when a move failed or a workload was
+    short of pods, 2 for wrong usage, 130 when interrupted. With --keep an
+    interrupt is its end, and the status is as when it ends by itself.
+    """
+    flags = DemoFlags(nodes=nodes, seed=seed, speed=speed, keep=keep)
+    flags.check()
+    with log_file(log) as lines:
+        raise typer.Exit(_demonstrate(flags, lines))
+
+
+def _demonstrate(flags: DemoFlags, log: Log) -> int:
+    # Slow to import, and not needed to print a usage message.
+    from rescheduler.cli.render import demo_summary
+    from rescheduler.embedded import virtual_time
+
+    begun = time.monotonic()
+    try:
+        ending = virtual_time.run(_play(flags))
+    except asyncio.CancelledError:
+        return _INTERRUPTED  # told twice to stop
+    said = demo_summary.as_text(ending, time.monotonic() - begun, flags.again, page())
+    say(said)
+    if not ending.is_well:
+        tell(["what the product warned of last (--log FILE keeps all that it logs):", *log.last])
+        return _FAILED
+    return _OK if ending.is_whole or flags.keep else _INTERRUPTED
+
+
+async def _play(flags: DemoFlags) -> "Ending":
+    from rescheduler.cli.render.demo_screen import Show
+    from rescheduler.cli.render.demo_text import Teller
+    from rescheduler.simulation.demo import Demo
+
+    stopping = Stopping()
+    stopping.hear_signals()
+    is_drawn = _can_be_drawn_on()
+    audience = Show(page()) if is_drawn else Teller(page())
+    speed = flags.speed if flags.speed is not None else float(is_drawn)
+    demo = Demo(audience, nodes=flags.nodes, seed=flags.seed, speed=speed)
+    async with AsyncExitStack() as stack:
+        if isinstance(audience, Show):
+            await stack.enter_async_context(audience.showing(demo.scene))
+        return await demo.play(stopping.event, keep=flags.keep)
+
+
+def _can_be_drawn_on() -> bool:
+    """A terminal that can do more than print line after line."""
+    return (
+        sys.stdout is not None
+        and sys.stdout.isatty()
+        and os.environ.get("TERM", "") not in ("", "dumb", "unknown")
+    )

@@ -1,0 +1,110 @@
+"""`rescheduler plan`: what would be moved, and why. It changes nothing."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import TYPE_CHECKING, Annotated, Final
+
+import typer
+
+from rescheduler.cli.options import Config, Context, Files, Form, Kubeconfig, MaxMoves, Strategies
+from rescheduler.cli.output import page, say, tell
+from rescheduler.cli.planning_flags import PlanningFlags, PlanningInput
+from rescheduler.cli.progress import Progress
+from rescheduler.cli.search_flags import SearchFlags, Seed, Steps, TimeLimit
+from rescheduler.cli.wrong_flags import Problems
+from rescheduler.errors import ReschedulerError
+
+if TYPE_CHECKING:
+    from rescheduler.model.moves import Plan
+
+EXAMPLES: Final = """Examples:
+  # What would be moved in the cluster of your kubeconfig; nothing is changed
+  rescheduler plan
+
+  # Of a saved cluster, five moves at most, for machines
+  rescheduler plan -f cluster.json.gz --max-moves 5 -o json"""
+
+_THERE_ARE_MOVES, _FAILED = 1, 2
+"""As of `kubectl diff`."""
+
+
+def plan(  # noqa: PLR0913 - the flags of a command
+    *,
+    files: Files = None,
+    config_file: Config = None,
+    strategies: Strategies = None,
+    max_moves: MaxMoves = None,
+    time_limit: TimeLimit = None,
+    steps: Steps = None,
+    seed: Seed = 0,
+    output: Form = "table",
+    everything: Annotated[
+        bool, typer.Option("--all", help="Also show nodes that do not change, and every reason.")
+    ] = False,
+    exit_code: Annotated[
+        bool, typer.Option("--exit-code", help="Exit with 1 when there is something to move.")
+    ] = False,
+    kubeconfig: Kubeconfig = "",
+    context: Context = None,
+) -> None:
+    """Show what would be moved, and change nothing.
+
+    Of a live cluster, or with -f of a saved one: the moves in order, each with
+    its reason, how the nodes stand before and after, and why other pods stay.
+
+    Exit status: 0, 1 for an error, 2 for wrong usage. With --exit-code: 0 when
+    there is nothing to move, 1 when there is, 2 for an error.
+    """
+    with _as_kubectl_diff() if exit_code else _as_always():
+        search = SearchFlags(time_limit, steps, seed)
+        flags = PlanningFlags(
+            files=files,
+            config_file=config_file,
+            strategies=strategies,
+            max_moves=max_moves,
+            kubeconfig=kubeconfig,
+            context=context,
+        )
+        problems = Problems()
+        search.check(problems)
+        asked = flags.understood(problems)
+        decided = _decide(asked, search)
+        tell(asked.loaded.notes)
+        _print(decided, asked, output, everything=everything)
+    if exit_code and decided.moves:
+        raise typer.Exit(_THERE_ARE_MOVES)
+
+
+@contextmanager
+def _as_kubectl_diff() -> Iterator[None]:
+    """1 is for differences, so an error has to be another one."""
+    try:
+        yield
+    except ReschedulerError as problem:
+        tell(f"error: {problem}".split("\n"))
+        raise typer.Exit(_FAILED) from None
+
+
+@contextmanager
+def _as_always() -> Iterator[None]:
+    yield
+
+
+def _decide(asked: PlanningInput, search: SearchFlags) -> "Plan":
+    # Slow to import, and not needed to print a usage message.
+    from rescheduler.plan import plan
+
+    with Progress(["planning"]):
+        decided = plan(asked.loaded.snapshot, asked.configuration, search=search.search())
+    return replace(decided, notes=(*decided.notes, *asked.notes))
+
+
+def _print(decided: "Plan", asked: PlanningInput, output: Form, *, everything: bool) -> None:
+    from rescheduler.cli.render import plan_documents, plan_tables
+
+    if output == "table":
+        said = plan_tables.as_text(decided, page(), about=asked.about, everything=everything)
+    else:
+        said = plan_documents.as_text(plan_documents.of_plan(decided), output)
+    say(said)

@@ -1,0 +1,191 @@
+"""`rescheduler run`: the controller, and one pass of it."""
+
+import asyncio
+import signal
+from collections.abc import Callable
+from contextlib import AbstractAsyncContextManager
+from typing import TYPE_CHECKING, Annotated, Final
+
+import structlog
+import typer
+
+from rescheduler import __version__, config, logs
+from rescheduler.cli import settings
+from rescheduler.cli.clusters import connecting
+from rescheduler.cli.commanding import set_up_logs
+from rescheduler.cli.housekeeping import keeping_house
+from rescheduler.cli.options import Config, Context, Kubeconfig
+from rescheduler.cli.output import tell
+from rescheduler.cli.stopping import Stopping
+from rescheduler.clock import Clock, SystemClock
+from rescheduler.errors import ReschedulerError
+
+if TYPE_CHECKING:
+    from rescheduler.controller.leader_session import Connect
+    from rescheduler.controller.once import Report
+    from rescheduler.controller.settings import Settings
+    from rescheduler.serve import Board
+
+EXAMPLES: Final = """Examples:
+  # Keep a cluster in order, until it is told to stop
+  rescheduler run --config rescheduler.yaml
+
+  # Only log what would be moved, and change nothing
+  rescheduler run --config rescheduler.yaml --dry-run
+
+  # One pass, then exit
+  rescheduler run --config rescheduler.yaml --once"""
+
+_OK, _FAILED, _INTERRUPTED = 0, 1, 130
+
+
+def run(
+    config_file: Config = None,
+    *,
+    once: Annotated[
+        bool, typer.Option("--once", help="Make one pass, wait for its moves to end, then exit.")
+    ] = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Only log what would be moved; change nothing.")
+    ] = False,
+    kubeconfig: Kubeconfig = "",
+    context: Context = None,
+    log_format: Annotated[logs.Format, typer.Option(help="Log format.")] = "text",
+) -> None:
+    """Observe the cluster, plan, and move what is badly placed, over and over.
+
+    A pass follows another at reschedulingInterval, and early when a node is
+    labelled for maintenance or becomes hot. Of several, the one that holds the
+    lease acts, and the others stand by. Each answers /healthz, /readyz and
+    /metrics on serving.port (8081). A changed configuration file is taken up within
+    seconds; a wrong one is refused whole, and the last good one stays.
+
+    Exit status: 0 when it was told to stop (SIGTERM) and did; 1 when the lease
+    was lost, the configuration is wrong or the cluster cannot be reached; 2 for
+    wrong usage; 130 when interrupted, or told to stop twice, which ends it at once.
+    With --once: 0 when the pass did what there was to do, 1 when a move could not
+    be done (and was taken back). Moves that are nearly done when it is interrupted
+    have 20 s to end; a second time ends it at once.
+    """
+    set_up_logs(form=log_format)
+    # Slow to import, and not needed to print a usage message.
+    from rescheduler.controller.publishing import new_board
+
+    flags = settings.kubeconfig_flag(kubeconfig)
+    loaded = settings.load(config_file, flags)
+    board = new_board()
+    where = loaded.configuration.client_connection.kubeconfig
+    connect = connecting(where, context, board.heard)
+    tell_start(loaded)
+    clock = SystemClock()
+    if once:
+        ending = one_pass(loaded.configuration, connect, clock, dry_run=dry_run)
+    else:
+        keeping_up = settings.kept_up(loaded, config_file, clock, flags)
+        ending = _until_a_signal_comes(keeping_up, connect, clock, board, dry_run=dry_run)
+    raise typer.Exit(asyncio.run(ending))
+
+
+def tell_start(loaded: config.Loaded) -> None:
+    structlog.get_logger().info(
+        "rescheduler starts",
+        version=__version__,
+        configuration=config.to_document(loaded.configuration),
+    )
+
+
+# ---------------------------------------------------------------------- one pass
+
+
+async def one_pass(
+    configuration: config.Configuration, connect: "Connect", clock: Clock, *, dry_run: bool = False
+) -> int:
+    """The exit status."""
+    try:
+        report = await _report(configuration, connect, clock, dry_run=dry_run)
+    except asyncio.CancelledError:
+        tell(
+            ["interrupted; the next run ends what is left unfinished, as does rescheduler cleanup"]
+        )
+        return _INTERRUPTED
+    structlog.get_logger().info(
+        "pass ended", moved=report.moved, failed=report.failed, summary=report.summary
+    )
+    return _FAILED if report.failed else _OK
+
+
+async def _report(
+    configuration: config.Configuration, connect: "Connect", clock: Clock, *, dry_run: bool
+) -> "Report":
+    from rescheduler.controller import leader_session, once
+
+    if dry_run:
+        async with connect() as kube:
+            return await once.dry_run(kube, clock, configuration)
+    try:
+        async with leader_session.leader_session(
+            connect, clock, configuration.leader_election
+        ) as session:
+            return await session.run(once.run(session, clock, configuration))
+    except leader_session.AnotherLeads as problem:
+        raise ReschedulerError(
+            f"{problem}: it makes the passes; for one beside it that changes nothing, add --dry-run"
+        ) from None
+
+
+# ---------------------------------------------------------------------- continuously
+
+
+async def _until_a_signal_comes(
+    keeping_up: "AbstractAsyncContextManager[Settings]",
+    connect: "Connect",
+    clock: Clock,
+    board: "Board",
+    *,
+    dry_run: bool,
+) -> int:
+    stopping = Stopping()
+    stopping.hear_signals()
+    with keeping_house() as tidy:
+        return await continuously(
+            keeping_up, connect, clock, stopping, dry_run=dry_run, tidy=tidy, board=board
+        )
+
+
+async def continuously(  # noqa: PLR0913 - the last three are for few
+    keeping_up: "AbstractAsyncContextManager[Settings]",
+    connect: "Connect",
+    clock: Clock,
+    stopping: Stopping,
+    *,
+    dry_run: bool = False,
+    tidy: Callable[[], None] = lambda: None,
+    board: "Board | None" = None,
+) -> int:
+    """The exit status."""
+    from rescheduler.controller import loop
+    from rescheduler.controller.publishing import publishing
+
+    going = loop.dry_run if dry_run else loop.run
+    try:
+        async with (
+            keeping_up as in_force,
+            publishing(clock, in_force, stopping.event, board) as publisher,
+        ):
+            await going(
+                connect,
+                clock,
+                in_force,
+                stopping.event,
+                tidy=tidy,
+                ourselves=settings.our_pod(),
+                publisher=publisher,
+            )
+    except asyncio.CancelledError:
+        if len(stopping.received) <= 1:
+            raise
+        structlog.get_logger().warning(
+            "stopping at once: the next run finishes or undoes what is left"
+        )
+        return _INTERRUPTED
+    return _INTERRUPTED if stopping.received[:1] == [signal.SIGINT] else _OK

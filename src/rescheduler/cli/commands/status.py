@@ -1,0 +1,152 @@
+"""`rescheduler status`: how it stands, on one screen, from what the cluster keeps."""
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
+
+import typer
+
+from rescheduler import config
+from rescheduler.cli import records, settings
+from rescheduler.cli.clusters import connecting
+from rescheduler.cli.commanding import set_up_logs
+from rescheduler.cli.options import Config, Context, Kubeconfig
+from rescheduler.cli.output import page, say
+from rescheduler.cli.progress import Progress
+from rescheduler.clock import Clock, SystemClock
+from rescheduler.errors import ReschedulerError
+
+if TYPE_CHECKING:
+    from rescheduler.controller.leader_session import Connect
+    from rescheduler.kube import KubeApi
+    from rescheduler.model.snapshot import Snapshot
+
+EXAMPLES: Final = """Examples:
+  # Who leads, what came of it, what is under way, what is stuck, and what to do about it
+  rescheduler status
+
+  # For machines, of another cluster
+  rescheduler status --context staging -o json"""
+
+_FAILED: Final = 1
+
+Form = Annotated[Literal["table", "json"], typer.Option("--output", "-o", help="Output format.")]
+
+
+def status(
+    *,
+    output: Form = "table",
+    config_file: Config = None,
+    kubeconfig: Kubeconfig = "",
+    context: Context = None,
+) -> None:
+    """Show how the rescheduler stands: on one screen, with the next thing to do.
+
+    Computed from what the cluster keeps (PodMigrations, the Lease, nodes and pods),
+    so that a restart loses nothing, and it works while none is running. What cannot
+    be seen, or is not installed, is named, with the way out.
+
+    Exit status: 0, 1 when something of it cannot be seen, 2 for wrong usage.
+    """
+    set_up_logs(quiet=True)
+    configuration = settings.load(config_file, settings.kubeconfig_flag(kubeconfig)).configuration
+    connect = connecting(configuration.client_connection.kubeconfig, context)
+    raise typer.Exit(asyncio.run(looked(configuration, connect, SystemClock(), output)))
+
+
+async def looked(
+    configuration: config.Configuration, connect: "Connect", clock: Clock, form: str
+) -> int:
+    """The exit status. Raises ReschedulerError when nothing can be seen."""
+    from rescheduler.cli.render import plan_documents, snapshot_figures, status_figures
+    from rescheduler.cli.render import status_tables as tables
+
+    async with connect() as kube:
+        missing: list[ReschedulerError] = []
+        lease = await _lease(kube, configuration, missing)
+        knows_lease = not missing
+        known = await _records(kube, configuration, missing)
+        unread = next((each for each in missing if isinstance(each, records.NoRecords)), None)
+        snapshot = await _snapshot(kube, clock, configuration, missing)
+    if len(missing) == len((lease, known, snapshot)):
+        raise _as_one(missing)
+    now = clock.now()
+    found = status_figures.of(
+        known,
+        lease,
+        now,
+        maintenance=_maintenance(snapshot),
+        missing=map(str, missing),
+        knows_lease=knows_lease,
+        pods=None if snapshot is None else frozenset(snapshot.pods.uids),
+    )
+    if isinstance(unread, records.NotInstalled):
+        found = replace(found, first=records.INSTALLING)
+    found = replace(found, knows_records=unread is None)
+    if snapshot is not None:
+        figures = snapshot_figures.of(snapshot)
+        points = {name: each.points for name, each in figures.imbalance.items()}
+        found = replace(found, imbalance=points, nodes=len(figures.nodes), pods=figures.pods)
+    if form == "json":
+        say(plan_documents.as_text(tables.as_document(found), "json"))
+    else:
+        say(tables.as_text(found, page(), now))
+    return _FAILED if missing else 0
+
+
+def _as_one(missing: Sequence[ReschedulerError]) -> ReschedulerError:
+    from rescheduler.kube import errors
+
+    if isinstance(missing[0], errors.Unavailable | errors.Unauthorized | errors.Untrusted):
+        return missing[0]  # the same of all
+    return ReschedulerError("\n".join(map(str, missing)))
+
+
+async def _lease(
+    kube: "KubeApi", configuration: config.Configuration, missing: list[ReschedulerError]
+) -> dict[str, Any] | None:
+    from rescheduler.controller.pausing_by_hand import read
+
+    try:
+        found = await read(kube, configuration.leader_election)
+    except ReschedulerError as problem:
+        missing.append(problem)
+        return None
+    return None if found is None else dict(found)
+
+
+async def _records(
+    kube: "KubeApi", configuration: config.Configuration, missing: list[ReschedulerError]
+) -> list[dict[str, Any]]:
+    try:
+        found = await records.read(kube, None)
+    except ReschedulerError as problem:
+        missing.append(problem)
+        return []
+    scope = configuration.scope
+    return [each for each in found if scope.covers(each["metadata"]["namespace"])]
+
+
+async def _snapshot(
+    kube: "KubeApi",
+    clock: Clock,
+    configuration: config.Configuration,
+    missing: list[ReschedulerError],
+) -> "Snapshot | None":
+    from rescheduler.observe.files import take
+
+    try:
+        with Progress(["reading the cluster"]):
+            return (await take(kube, clock, configuration.usage)).snapshot
+    except ReschedulerError as problem:
+        missing.append(problem)
+        return None
+
+
+def _maintenance(snapshot: "Snapshot | None") -> Mapping[str, str]:
+    from rescheduler.model.names import MAINTENANCE_STATUS
+
+    nodes = snapshot.nodes if snapshot is not None else ()
+    told = {node.name: node.annotations.get(MAINTENANCE_STATUS, "") for node in nodes}
+    return {name: words for name, words in told.items() if words}

@@ -1,0 +1,62 @@
+"""Who is compared in a simulation, by the names of `--compare`."""
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Final
+
+from rescheduler import config
+from rescheduler.cli.wrong_flags import Problems
+from rescheduler.model import strategies
+
+if TYPE_CHECKING:
+    from rescheduler.simulation.contending import Contender
+
+_NOBODY: Final = "none"
+_OWN: Final = "config"
+_USUAL: Final = (_NOBODY, *strategies.BY_DEFAULT)
+_KNOWN: Final = (_NOBODY, *config.STRATEGIES, _OWN)
+_INTERVAL_SECONDS: Final = 900.0
+_MEASURED_SECONDS: Final = 240.0
+_WINDOW_SECONDS: Final = 1200.0
+_MAX_AGE_SECONDS: Final = 600.0
+"""Of those that are named after strategies: a day is long, and loads change slowly."""
+
+
+def named(
+    names: str, own: config.Configuration | None, problems: Problems, *, has_own: bool
+) -> "list[Contender]":
+    """The own configuration may be there and wrong."""
+    # Slow to import, and not needed to print a usage message.
+    from rescheduler.simulation.contending import Contender
+
+    given = [each.strip() for each in names.split(",") if each.strip()]
+    usual = [*_USUAL, *([_OWN] if has_own else [])]
+    found = []
+    for name in dict.fromkeys(given or usual):
+        if name == _OWN and not has_own:
+            problems.refuse("--compare", "config is that of --config, which is not given")
+        configuration = own if name == _OWN else _of_strategies(name, problems)
+        found.append(Contender(name=name, configuration=configuration))
+    return found
+
+
+def _of_strategies(name: str, problems: Problems) -> config.Configuration | None:
+    if name == _NOBODY:
+        return None
+    strategies = name.split("+")
+    for each in strategies:
+        if each in (_NOBODY, _OWN):
+            problems.refuse("--compare", f"{each} is for itself, and not together with others by +")
+        else:
+            problems.refuse_unknown("--compare", each, _KNOWN)
+    default = config.Configuration()
+    return replace(
+        default,
+        rescheduling_interval_seconds=_INTERVAL_SECONDS,
+        enabled_strategies=tuple(each for each in config.STRATEGIES if each in strategies),
+        usage=replace(
+            default.usage,
+            interval_seconds=_MEASURED_SECONDS,
+            window_seconds=_WINDOW_SECONDS,
+            max_age_seconds=_MAX_AGE_SECONDS,
+        ),
+    )

@@ -1,0 +1,418 @@
+"""The continuous controller: one pass after the other, while the moves of those before go on."""
+
+import asyncio
+import random
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from typing import Final
+
+import structlog
+
+from rescheduler import plan
+from rescheduler.clock import Clock
+from rescheduler.config import Configuration
+from rescheduler.controller.cycle import Pass, Passes
+from rescheduler.controller.events import Regarding, Trail, recording, silent
+from rescheduler.controller.last_check import LastCheck
+from rescheduler.controller.leader_session import Connect, standing_by
+from rescheduler.controller.pausing import Pausing
+from rescheduler.controller.plans_under_way import PlansUnderWay, carrying_out
+from rescheduler.controller.publishing import Publisher
+from rescheduler.controller.reports import CycleReport
+from rescheduler.controller.settings import Settings
+from rescheduler.controller.shutdown import GRACE_SECONDS
+from rescheduler.controller.triggers import Trigger, Watch
+from rescheduler.controller.waiting import first_of, unless_stopped
+from rescheduler.controller.whole_cluster import WholeCluster
+from rescheduler.errors import ReschedulerError
+from rescheduler.kube import KubeApi, errors
+from rescheduler.leading import Term
+from rescheduler.migrate import Migrator, Outcome, migrating
+from rescheduler.model.objects import Object
+from rescheduler.model.pausing import Pause
+from rescheduler.observe import Observer, observing
+
+_GATHER_SECONDS: Final = 0.2
+"""What calls for an early pass seldom comes alone: several nodes are labelled by one command."""
+_SHORTEST_SECONDS: Final = 1.0
+"""From the end of a pass to an early one."""
+_MANY_FAILURES: Final = 3
+_RESTART_SECONDS: Final = (1.0, 5.0, 15.0, 30.0)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Repeatable:
+    """For runs on virtual time, which are to come out the same again: no time passes there while a
+    search goes on, so its steps are its limit, and pauses are as long as the seed says.
+    """
+
+    seed: int = 0
+    steps: int = plan.Search().steps
+
+
+class Loop:
+    """Passes at the interval, and early ones, until it is told to stop.
+
+    A pass that fails is told, and followed by the next; so is a defect of ours.
+    """
+
+    def __init__(  # noqa: PLR0913 - the last two are for few
+        self,
+        kube: KubeApi,
+        clock: Clock,
+        settings: Settings,
+        stop: asyncio.Event,
+        *,
+        term: Term | None,
+        pausing: Pausing | None = None,
+        repeatable: Repeatable | None = None,
+        tidy: Callable[[], None] = lambda: None,
+        ourselves: Regarding | None = None,
+        publisher: Publisher | None = None,
+    ) -> None:
+        """Without a term they only look, plan and tell. `tidy` is called when all is listed, and
+        between passes. `ourselves`: what Events about the configuration and about pauses are on.
+        The publisher hears what is known and done.
+        """
+        self._kube = kube
+        self._clock = clock
+        self._settings = settings
+        self._changes = settings.changes
+        self._stop = stop
+        self._term = term
+        self._pausing = pausing or Pausing.never()
+        self._search, self._jitter = plan.Search(), random.Random()  # noqa: S311 - spreads retries
+        if repeatable is not None:
+            self._search = plan.Search(seed=repeatable.seed, steps=repeatable.steps)
+            self._jitter = random.Random(repeatable.seed)  # noqa: S311 - repeatable
+        # On virtual time nobody reads Events, and runs are to come out the same.
+        self._writes_events = term is not None and repeatable is None
+        self._ourselves = ourselves
+        self._trail = Trail(silent)
+        self._trigger = Trigger()
+        self._tidy = tidy
+        self._publisher = publisher or Publisher(clock, settings)
+        self._cycle = 0
+        self._failures = 0
+        self._log = structlog.get_logger()
+
+    async def run(self) -> None:
+        """Raises ReschedulerError when it cannot even begin: a restart would not help."""
+        async with self._leaving_a_trail() as trail:
+            self._trail = trail
+            with self._settings.heard_by(self._hear_of_settings):
+                self._hear_of_settings()
+                self._pausing.listeners.append(self._hear_of_pause)
+                self._hear_of_pause(self._pausing.pause)
+                await self._go_on()
+
+    @asynccontextmanager
+    async def _leaving_a_trail(self) -> AsyncIterator[Trail]:
+        if not self._writes_events:
+            yield Trail(silent)
+            return
+        async with recording(self._kube, self._clock) as recorder:
+            yield Trail(recorder)
+
+    def _hear_of_settings(self) -> None:
+        self._trail.configured(self._settings, self._ourselves)
+        if self._settings.changes != self._changes:
+            self._changes = self._settings.changes
+            self._trigger.fire("the configuration has changed")
+
+    def _hear_of_pause(self, pause: Pause | None) -> None:
+        self._publisher.pauses(is_paused=pause is not None)
+        self._trail.paused(pause, self._settings, self._ourselves)
+
+    async def _go_on(self) -> None:
+        restarts = 0
+        while not self._stop.is_set():
+            begun = self._cycle
+            try:
+                await self._observe_and_act()
+            except errors.NotLeading:
+                raise
+            except ReschedulerError as problem:
+                if not self._cycle:
+                    raise
+                self._log.error("restarting observer", problem=str(problem))
+            except Exception:
+                if not self._cycle:
+                    raise
+                self._log.exception("restarting observer: internal error, please report")
+            restarts = 1 if self._cycle > begun else restarts + 1
+            pause = _RESTART_SECONDS[min(restarts, len(_RESTART_SECONDS)) - 1]
+            await first_of(self._stop.wait(), self._clock.sleep(pause))
+
+    async def _observe_and_act(self) -> None:
+        """As long as the same is to be observed."""
+        configuration = self._settings.configuration
+        needed = plan.needs(configuration.enabled_strategies)
+        async with observing(
+            self._kube, self._clock, needed, configuration.usage, jitter=self._jitter
+        ) as observer:
+            self._publisher.observes(observer)
+            if not await unless_stopped(observer.settled(), self._stop):
+                return
+            await unless_stopped(observer.measure(), self._stop)
+            self._tidy()
+            while self._goes_on_with(_observed, configuration):
+                await self._act(observer)
+
+    async def _act(self, observer: Observer) -> None:
+        """As long as migrations are carried out in the same way."""
+        configuration = self._settings.configuration
+        if self._term is None:
+            await self._go_round(observer, None)
+            return
+        async with migrating(
+            self._kube,
+            self._clock,
+            configuration,
+            holder=self._term.holder,
+            fence=self._term.number,
+            planner=LastCheck(observer, lambda: self._settings.configuration),
+            tries_again=True,
+            wrote=self._publisher.moves.wrote,
+            ended=self._hear_of_end,
+            is_paused=lambda: self._pausing.is_paused,
+            jitter=self._jitter,
+        ) as migrator:
+            self._publisher.migrates(migrator)
+            if not await unless_stopped(migrator.synced(), self._stop):
+                return
+            if not await unless_stopped(self._pausing.known(), self._stop):
+                return
+            if migrator.unfinished:
+                self._log.info("resuming unfinished migrations", moves=migrator.unfinished)
+            while self._goes_on_with(_observed, configuration) and self._goes_on_with(
+                _migrated, configuration
+            ):
+                await self._go_round(observer, migrator)
+            await self._end(migrator)
+
+    def _hear_of_end(self, record: Object, outcome: Outcome) -> None:
+        self._publisher.moves.ended(record, outcome)
+        self._trail.ended(record, outcome)
+
+    def _goes_on_with(
+        self, part: Callable[[Configuration], object], configuration: Configuration
+    ) -> bool:
+        is_same = part(self._settings.configuration) == part(configuration)
+        return is_same and not self._stop.is_set()
+
+    async def _end(self, migrator: Migrator) -> None:
+        is_over = self._stop.is_set()
+        words = "stopping: no new moves" if is_over else "configuration changed: moves go on by it"
+        self._log.info(words, under_way=migrator.unfinished)
+        await migrator.stop(GRACE_SECONDS)
+        if not is_over:
+            return
+        left = migrator.unfinished
+        words = "left to the next leader" if left else "nothing is left to do"
+        self._log.info("stopped", unfinished=left, because=words)
+
+    # ------------------------------------------------------------------ round and round
+
+    async def _go_round(self, observer: Observer, migrator: Migrator | None) -> None:
+        """As long as the configuration is the same."""
+        configuration = self._settings.configuration
+        purpose = WholeCluster(self._kube, configuration, observer, self._trail)
+        passes = Passes(
+            self._clock,
+            observer,
+            migrator,
+            purpose,
+            search=self._search,
+            decided=self._publisher.record.decided,
+            is_paused=lambda: self._pausing.is_paused,
+        )
+        self._publisher.is_synced()
+        report = CycleReport(migrator)
+        interval = configuration.rescheduling_interval_seconds
+        async with (
+            carrying_out(self._clock, interval, self._trigger) as plans,
+            self._stopping(passes),
+            self._minding_pauses(plans),
+        ):
+            while self._goes_on_with(_whole, configuration):
+                early = self._trigger.take()
+                watch = Watch(observer, self._clock, configuration)
+                begun = self._clock.monotonic()
+                if (seen := await self._pass(passes, report, early)) is not None:
+                    plans.begin(seen, begun)
+                self._tidy()
+                await self._until_the_next(watch, begun + interval)
+
+    @asynccontextmanager
+    async def _stopping(self, passes: Passes) -> AsyncIterator[None]:
+        """A search ends with us."""
+
+        async def stop_passes() -> None:
+            await self._stop.wait()
+            passes.stop()
+
+        stopping = asyncio.create_task(stop_passes())
+        try:
+            yield
+        finally:
+            stopping.cancel()
+            await asyncio.gather(stopping, return_exceptions=True)
+
+    @asynccontextmanager
+    async def _minding_pauses(self, plans: PlansUnderWay) -> AsyncIterator[None]:
+        """What is left of a plan is planned anew when a pause ends: the cluster is another then."""
+
+        async def mind() -> None:
+            while True:
+                await self._pausing.paused()
+                await plans.leave()
+                await self._pausing.resumed()
+                self._trigger.fire("resumed")
+
+        minding = asyncio.create_task(mind())
+        try:
+            yield
+        finally:
+            minding.cancel()
+            await asyncio.gather(minding, return_exceptions=True)
+
+    async def _pass(self, passes: Passes, report: CycleReport, early: str) -> Pass | None:
+        """None: it failed."""
+        self._cycle += 1
+        begun = self._clock.monotonic()
+        with structlog.contextvars.bound_contextvars(cycle=self._cycle):
+            try:
+                seen = await passes.one()
+            except errors.NotLeading:
+                raise
+            except Exception as problem:  # noqa: BLE001 - one bad pass must not be the last one
+                self._note_failure(problem)
+                self._publisher.pass_failed(self._clock.monotonic() - begun)
+                return None
+            if self._failures >= _MANY_FAILURES:
+                self._log.info("passes recovered", failed_before=self._failures)
+            self._failures = 0
+            seconds = self._clock.monotonic() - begun
+            self._publisher.passed(seen.snapshot, seen.plan, seconds)
+            report.log(seen, early=early, seconds=seconds, pause=self._pausing.pause)
+        return seen
+
+    def _note_failure(self, problem: Exception) -> None:
+        self._failures += 1
+        if isinstance(problem, ReschedulerError):
+            self._log.error("pass failed, the next one follows", problem=str(problem))
+        else:
+            self._log.error("pass failed: internal error, please report", exc_info=problem)
+        if self._failures % _MANY_FAILURES == 0:
+            self._log.error("passes keep failing: nothing is planned", in_a_row=self._failures)
+
+    # ------------------------------------------------------------------ waiting
+
+    async def _until_the_next(self, watch: Watch, due: float) -> None:
+        """The interval counts from beginning to beginning, unless a pass takes longer than that."""
+        left = max(due - self._clock.monotonic(), 0.0)
+        shortest = min(left, _SHORTEST_SECONDS)
+        await first_of(
+            self._stop.wait(),
+            self._clock.sleep(left),
+            self._triggered(shortest),
+            watch.watch_nodes(self._trigger),
+            watch.watch_loads(self._trigger),
+        )
+
+    async def _triggered(self, shortest: float) -> None:
+        begun = self._clock.monotonic()
+        await self._trigger.fired()
+        waited = self._clock.monotonic() - begun
+        await self._clock.sleep(max(_GATHER_SECONDS, shortest - waited))
+
+
+# ---------------------------------------------------------------------- who acts by what
+
+
+def _whole(configuration: Configuration) -> object:
+    return configuration
+
+
+def _observed(configuration: Configuration) -> object:
+    """What an observer is made for."""
+    return plan.needs(configuration.enabled_strategies), configuration.usage
+
+
+def _migrated(configuration: Configuration) -> object:
+    """What a migrator goes by."""
+    return (
+        configuration.migration,
+        configuration.in_flight,
+        configuration.pods,
+        configuration.scope,
+    )
+
+
+# ---------------------------------------------------------------------- from the first to the last
+
+
+async def run(  # noqa: PLR0913 - the last three are for few
+    connect: Connect,
+    clock: Clock,
+    settings: Settings,
+    stop: asyncio.Event,
+    *,
+    repeatable: Repeatable | None = None,
+    tidy: Callable[[], None] = lambda: None,
+    ourselves: Regarding | None = None,
+    publisher: Publisher | None = None,
+) -> None:
+    """Until it is told to stop. While another leads it stands by, and looks at nothing else: what
+    it would see by then is listed anew in a moment, and until then costs nobody anything.
+
+    Raises:
+        LeadershipLost: whoever leads now goes on.
+    """
+    publisher = publisher or Publisher(clock, settings)
+    publisher.stands_by()
+    async with standing_by(
+        connect,
+        clock,
+        settings.configuration.leader_election,
+        stop,
+        # Nobody types commands in a simulation, and a day of it would be full of looks.
+        looks_for_pauses=repeatable is None,
+        hear=publisher.hears,
+    ) as session:
+        if session is None:
+            return
+        acts = Loop(
+            session.kube,
+            clock,
+            settings,
+            stop,
+            term=session.leadership.term,
+            pausing=session.pausing,
+            repeatable=repeatable,
+            tidy=tidy,
+            ourselves=ourselves,
+            publisher=publisher,
+        )
+        with publisher.leads():
+            await session.run(acts.run())
+
+
+async def dry_run(  # noqa: PLR0913 - the last three are for few
+    connect: Connect,
+    clock: Clock,
+    settings: Settings,
+    stop: asyncio.Event,
+    *,
+    tidy: Callable[[], None] = lambda: None,
+    ourselves: Regarding | None = None,
+    publisher: Publisher | None = None,
+) -> None:
+    """The same, and nothing is written: so it needs no lease, and disturbs nobody who has it."""
+    del ourselves  # nor are Events
+    publisher = publisher or Publisher(clock, settings)
+    publisher.looks()
+    async with connect() as kube:
+        await Loop(kube, clock, settings, stop, term=None, tidy=tidy, publisher=publisher).run()

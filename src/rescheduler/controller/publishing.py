@@ -1,0 +1,217 @@
+"""What a replica knows of itself, gathered from the stages and published for whoever asks."""
+
+import asyncio
+from collections.abc import AsyncIterator, Iterator, Mapping
+from contextlib import asynccontextmanager, contextmanager
+from typing import Final
+
+from rescheduler import plan
+from rescheduler.clock import Clock
+from rescheduler.controller.move_counts import MoveCounts
+from rescheduler.controller.settings import Settings
+from rescheduler.migrate import Migrator
+from rescheduler.model import refusal_kinds
+from rescheduler.model.moves import NodeLoad, Plan
+from rescheduler.model.pausing import pause_of
+from rescheduler.model.published import NOW, PLANNED, LastPass, MovesUnderWay, Now, Role, WatchState
+from rescheduler.model.snapshot import Snapshot
+from rescheduler.observe import Observer
+from rescheduler.serve import Board, Recorder, serving
+from rescheduler.wire import ALL_RESOURCES
+
+_EVERY_SECONDS: Final = 1.0
+_SUBRESOURCES: Final = (
+    "pods/eviction",
+    "pods/status",
+    "podmigrations/status",
+    "nodes.metrics.k8s.io",
+    "pods.metrics.k8s.io",
+)
+
+
+def new_board(clock: Clock | None = None) -> Board:
+    return Board([*(each.plural for each in ALL_RESOURCES), *_SUBRESOURCES], clock)
+
+
+class Publisher:
+    def __init__(
+        self,
+        clock: Clock,
+        settings: Settings,
+        board: Board | None = None,
+        stop: asyncio.Event | None = None,
+    ) -> None:
+        """Without a board it tells nobody."""
+        self._clock = clock
+        self._settings = settings
+        self._board = board or new_board()
+        self._stop = stop or asyncio.Event()
+        self._role = Role.STARTING
+        self._is_synced = False
+        self._is_paused = False
+        self._observer: Observer | None = None
+        self._migrator: Migrator | None = None
+        self._last_pass: LastPass | None = None
+        self.moves = MoveCounts(clock, self._board.record)
+
+    @property
+    def record(self) -> Recorder:
+        return self._board.record
+
+    # ------------------------------------------------------------------ what it hears
+
+    def hears(self, notes: Mapping[str, str]) -> None:
+        """What stands on the lease of another one."""
+        self.pauses(is_paused=pause_of(notes) is not None)
+
+    def stands_by(self) -> None:
+        self._begin(Role.STANDING_BY)
+
+    def looks(self) -> None:
+        self._begin(Role.LOOKING)
+
+    @contextmanager
+    def leads(self) -> Iterator[None]:
+        self.record.began_to_lead()
+        self._begin(Role.LEADING)
+        try:
+            yield
+        finally:
+            self._begin(Role.STOPPING)
+
+    def _begin(self, role: Role) -> None:
+        self._role = role
+        self.publish()
+
+    def observes(self, observer: Observer) -> None:
+        """Anew: what was known before is not known any more."""
+        self._observer, self._migrator, self._is_synced = observer, None, False
+        for name in observer.lags():
+            self.record.watches(name)
+        self.publish()
+
+    def migrates(self, migrator: Migrator) -> None:
+        self._migrator = migrator
+
+    def is_synced(self) -> None:
+        self._is_synced = True
+        self.publish()
+
+    def pauses(self, *, is_paused: bool) -> None:
+        self._is_paused = is_paused
+        self.publish()
+
+    def passed(self, snapshot: Snapshot, decided: Plan, seconds: float) -> None:
+        self.record.passed(seconds, well=True)
+        self._last_pass = LastPass(
+            ended_at=self._clock.now().timestamp(),
+            nodes=len(snapshot.nodes),
+            pods=len(snapshot.rows),
+            classes=sum(each is not None for each in snapshot.classes),
+            unreadable=len(snapshot.unreadable),
+            planned=len(decided.moves),
+            imbalance=_imbalance(decided),
+            overloaded=self._overloaded(decided),
+            refused=refusal_kinds.counted(decided.refusals),
+        )
+        self.publish()
+
+    def pass_failed(self, seconds: float) -> None:
+        self.record.passed(seconds, well=False)
+
+    def _overloaded(self, decided: Plan) -> Mapping[str, int]:
+        settings = self._settings.configuration
+        limits = {
+            "cpu": settings.cpu_threshold_percent,
+            "memory": settings.memory_threshold_percent,
+        }
+
+        def is_above(loads: Mapping[str, float]) -> bool:
+            return any(loads.get(name, 0.0) > limit for name, limit in limits.items())
+
+        nodes: tuple[NodeLoad, ...] = decided.nodes
+        return {
+            NOW: sum(is_above(each.before) for each in nodes),
+            PLANNED: sum(is_above(each.after) for each in nodes),
+        }
+
+    # ------------------------------------------------------------------ what it tells
+
+    def publish(self) -> None:
+        role = Role.STOPPING if self._stop.is_set() else self._role
+        refused = self._settings.refused
+        self._board.publish(
+            Now(
+                role=role,
+                is_synced=self._is_synced,
+                interval_seconds=self._settings.configuration.rescheduling_interval_seconds,
+                watches=self._watches(),
+                moves=self._moves(),
+                last_pass=self._last_pass,
+                paused=self._is_paused,
+                configuration_error=refused.message if refused else "",
+            )
+        )
+
+    def _watches(self) -> Mapping[str, WatchState]:
+        if self._observer is None:
+            return {}
+        needed = plan.musts(self._settings.configuration.enabled_strategies)
+        blind = {gap.source for gap in self._observer.gaps()}
+        return {
+            name: WatchState(is_needed=name in needed, is_blind=name in blind, lag_seconds=lag)
+            for name, lag in self._observer.lags().items()
+        }
+
+    def _moves(self) -> MovesUnderWay:
+        if self._migrator is None:
+            return MovesUnderWay()
+        figures, unfinished = self._migrator.figures, self._migrator.unfinished
+        return MovesUnderWay(
+            in_progress=figures.in_flight,
+            ending=figures.ending,
+            waiting=max(0, unfinished - figures.in_flight - figures.ending),
+            allowed=figures.allowed,
+            breaker_seconds=figures.paused_seconds,
+        )
+
+    async def keep_publishing(self) -> None:
+        """For ever: who falls silent is taken to be stuck."""
+        while True:
+            self.publish()
+            await self._clock.sleep(_EVERY_SECONDS)
+
+
+def _imbalance(decided: Plan) -> Mapping[tuple[str, str], float]:
+    found: dict[tuple[str, str], float] = {}
+    for each in decided.imbalances:
+        found[each.resource, NOW] = each.before / 100
+        found[each.resource, PLANNED] = each.after / 100
+    return found
+
+
+@asynccontextmanager
+async def publishing(
+    clock: Clock,
+    in_force: Settings,
+    stop: asyncio.Event,
+    board: Board | None = None,
+) -> AsyncIterator[Publisher]:
+    """Listens, from before the first request to the API server to the end of the block.
+
+    Raises:
+        CannotListen: a port is taken.
+    """
+    board = board or new_board()
+    publisher = Publisher(clock, in_force, board, stop)
+    settings = in_force.configuration.serving
+    if not settings.port and not settings.debug_port:
+        yield publisher
+        return
+    with serving(settings, board):
+        keeping = asyncio.create_task(publisher.keep_publishing(), name="publish")
+        try:
+            yield publisher
+        finally:
+            keeping.cancel()
+            await asyncio.gather(keeping, return_exceptions=True)

@@ -1,0 +1,1 @@
+"""Copy: the same for a pod that nobody controls; we evict the original ourselves. Pure."""

@@ -1,0 +1,1 @@
+"""Steer: the original goes first, and its successor is steered to the target. Pure."""

@@ -1,0 +1,112 @@
+"""Which of the migrations that wait may begin now. Pure."""
+
+from collections import Counter
+from collections.abc import Container, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Final, NamedTuple
+
+from rescheduler.config import InFlight
+from rescheduler.migrate.deciding import records
+from rescheduler.model import podmigration
+from rescheduler.model.objects import Object
+from rescheduler.model.podmigration import Phase
+
+_NO_LIMIT: Final = 2**31
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Workload:
+    """Of a pod that is to move."""
+
+    uid: str
+    is_restarted: bool
+    """Its pods end before their successors begin: one at a time."""
+
+
+def admitted(
+    waiting: Iterable[Object],
+    running: Iterable[Object],
+    *,
+    room: int,
+    limits: InFlight,
+    workloads: Mapping[str, Workload | None],
+    overdue: Container[str] = (),
+) -> Iterator[Object]:
+    """Those that may begin beside what is running, in order; `workloads` by UID of the pod,
+    `overdue` are groups of which no further members are waited for.
+
+    What has begun already, before a restart, goes on in any case. A group begins as a whole, and is
+    held by the room alone: its members wait for each other, so half of it would wait for ever.
+    """
+    used: Counter[object] = Counter()
+    begun: Counter[str] = Counter()
+    """Members of groups that are on their way."""
+    for record in running:
+        used.update(_taken(_claims(record, limits, workloads)))
+        begun[podmigration.group_of(record)] += 1
+    are_none_running = not used
+    groups: dict[str, list[Object]] = {}
+    for record in waiting:
+        group = podmigration.group_of(record)
+        if podmigration.phase_of(record) is Phase.IN_PROGRESS:
+            are_none_running = False
+            room -= 1
+            begun[group] += 1
+            used.update(_taken(_claims(record, limits, workloads)))
+            yield record
+        elif group:
+            groups.setdefault(group, []).append(record)
+        elif room > 0:
+            claims = list(_claims(record, limits, workloads))
+            if all(used[claim.on] < claim.limit for claim in claims):
+                are_none_running = False
+                room -= 1
+                used.update(_taken(claims))
+                yield record
+    for group, members in groups.items():
+        is_whole = begun[group] + len(members) >= podmigration.group_size(members[0])
+        # A group that stays incomplete is let in to end: nobody will ask for the rest any more.
+        is_ripe = is_whole or group in overdue
+        has_room = len(members) <= room or (are_none_running and room > 0)
+        # Those that have begun, before a restart, wait for the rest.
+        are_free = not any(used["pod", podmigration.pod_uid(each)] for each in members)
+        if are_free and (begun[group] or (is_ripe and has_room)):
+            room -= len(members)
+            are_none_running = False
+            used.update(("pod", podmigration.pod_uid(each)) for each in members)
+            yield from members
+
+
+class _Claim(NamedTuple):
+    on: object
+    limit: int
+    """It is only made while fewer others are."""
+    counts: bool = True
+    """Others count it in turn."""
+
+
+def _taken(claims: Iterable[_Claim]) -> Iterator[object]:
+    return (claim.on for claim in claims if claim.counts)
+
+
+def _claims(
+    record: Object, limits: InFlight, workloads: Mapping[str, Workload | None]
+) -> Iterator[_Claim]:
+    uid, namespace = podmigration.pod_uid(record), record["metadata"]["namespace"]
+    status = records.read_status(record)
+    # Two that move the same pod would each keep a copy of it.
+    yield _Claim(("pod", uid), 1)
+    if status.is_ending:
+        return
+    if limits.per_node and status.is_starting:
+        limit = _NO_LIMIT if podmigration.is_asked(record) else limits.per_node
+        yield _Claim(("start", podmigration.target_of(record)), limit)
+    if limits.per_namespace:
+        yield _Claim(("namespace", namespace), limits.per_namespace)
+    workload = workloads.get(uid)
+    if workload is not None:
+        is_restarted = workload.is_restarted or podmigration.original_goes_first(record)
+        together = 1 if is_restarted else limits.per_workload or _NO_LIMIT
+        yield _Claim(("workload", workload.uid), together)
+        # While one of its pods is missing, no other takes any risk.
+        yield _Claim(("missing", workload.uid), 1, counts=is_restarted)

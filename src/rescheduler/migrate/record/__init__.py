@@ -1,0 +1,1 @@
+"""Records of migrations: asked for, followed, written, tried again, deleted when they are old."""

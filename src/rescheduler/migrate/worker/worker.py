@@ -1,0 +1,445 @@
+"""Carries out one migration: look, decide, write down what is about to be done, do it, look again.
+
+What is to be done next, the cluster and the record tell. So a process that dies anywhere is
+followed by one that looks and goes on.
+"""
+
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import replace
+from typing import Final
+
+import structlog
+
+from rescheduler.kube import errors
+from rescheduler.migrate.deciding import actions, records, ways
+from rescheduler.migrate.deciding.actions import (
+    Action,
+    End,
+    GiveUp,
+    Probe,
+    Rehearse,
+    Wait,
+    describe,
+)
+from rescheduler.migrate.deciding.deciding import decide
+from rescheduler.migrate.deciding.facts import Intent, Progress, View
+from rescheduler.migrate.deciding.outcomes import Outcome
+from rescheduler.migrate.deciding.records import InvalidRecord, MigrationStatus
+from rescheduler.migrate.deciding.steer import probing
+from rescheduler.migrate.deciding.surge import rehearsing, resizing
+from rescheduler.migrate.deciding.way import Way
+from rescheduler.migrate.worker.api_failures import ASK_AGAIN_SECONDS, ApiFailures
+from rescheduler.migrate.worker.context import Context
+from rescheduler.migrate.worker.memory import Memory
+from rescheduler.migrate.worker.reading import sees_or_waits
+from rescheduler.migrate.worker.recording import Gone, Recorder
+from rescheduler.migrate.worker.views import Views
+from rescheduler.migrate.worker.writing import write
+from rescheduler.model import resources
+from rescheduler.model.objects import Object, spec
+from rescheduler.model.podmigration import Phase, Reason, Step
+from rescheduler.wire import POD_DISRUPTION_BUDGETS, PODS
+
+_LET_IT_ACT_SECONDS: Final = 0.25
+_ASK_PLANNER_SECONDS: Final = 1.0
+_CANNOT_LEAVE: Final = "originals cannot be taken out of their Services before they are told to end"
+
+
+class Worker:
+    def __init__(self, context: Context, record: Object) -> None:
+        self._context = context
+        self._clock = context.clock
+        self._recorder = Recorder(context, record)
+        now = self._clock.monotonic()
+        self._memory = Memory.of(self._recorder.status, now, self._clock.now())
+        self._views: Views | None = None
+        self._said = ("", "")
+        self._asked_at = float("-inf")
+        self._not_there = ""
+        self._log = structlog.get_logger()
+
+    @property
+    def step(self) -> Step:
+        return self._recorder.status.step
+
+    @property
+    def _way(self) -> Way | None:
+        method = self._recorder.status.method
+        return ways.of(method) if method else None
+
+    @property
+    def record(self) -> Object:
+        """As we know it."""
+        return self._recorder.record
+
+    @property
+    def is_ending(self) -> bool:
+        return self._recorder.status.is_ending
+
+    @property
+    def is_in_group(self) -> bool:
+        return bool(self.record["spec"].get("group"))
+
+    @property
+    def is_cancelled(self) -> bool:
+        """Its record was deleted."""
+        return self._recorder.is_gone
+
+    def wake(self) -> None:
+        if self._views is not None:
+            self._views.wake()
+
+    def cancel(self) -> None:
+        """Who deletes the record of a migration wants it taken back."""
+        self._recorder.is_gone = True
+        if self._memory.giving_up is None:
+            self._memory.giving_up = Outcome(
+                moved=False, reason=Reason.CANCELLED, message="its record was deleted"
+            )
+        self.wake()
+
+    async def run(self) -> Outcome:
+        """How it ended. NOT_FINISHED: whoever comes next goes on."""
+        status = self._recorder.status
+        try:
+            intent = records.intent_of(self.record, self._context.settings, status.owner)
+        except (InvalidRecord, KeyError, ValueError, TypeError) as problem:
+            outcome = Outcome(moved=False, reason=Reason.INVALID, message=str(problem))
+            if self._context.crowd.is_one_of_few(outcome.reason):
+                self._log.warning(
+                    "PodMigration is invalid",
+                    migration=self.record["metadata"]["name"],
+                    problem=outcome.message,
+                )
+            with suppress(Gone):
+                await self._recorder.write(self._ended(status, outcome))
+            return outcome
+        self._log = _logger(intent)
+        async with self._context.namespaces.using(intent.namespace, intent.uid) as namespace:
+            views = Views(self._context, namespace, self._recorder, intent)
+            self._views = views
+            namespace.listeners[views.hear] = None
+            try:
+                return await self._go_on(views)
+            finally:
+                namespace.listeners.pop(views.hear, None)
+                self._context.planner.forget(intent)
+
+    async def _go_on(self, views: Views) -> Outcome:
+        api_failures = ApiFailures(self._context, views.intent, self._memory, views, self._log)
+        while True:
+            views.forget_changes()
+            try:
+                action = await self._take_one(views)
+                if isinstance(action, End):
+                    return action.outcome
+                if _is_done(action):
+                    api_failures.are_over()
+                    api_failures.conflicts = 0
+                elif isinstance(action, Wait):
+                    api_failures.are_over()
+            except Gone:
+                self.cancel()
+            except errors.NotLeading:
+                raise
+            except errors.KubeError as problem:
+                pause = api_failures.pause_after(problem)
+                if pause is None:
+                    message = f"left as it is: {problem}"
+                    return Outcome(moved=False, reason=Reason.NOT_FINISHED, message=message)
+                if pause > ASK_AGAIN_SECONDS and isinstance(problem, errors.BudgetRefused):
+                    with suppress(errors.KubeError, Gone):
+                        await self._recorder.tell(f"a budget refuses for now: {problem}")
+                await self._clock.sleep(pause)
+
+    # ------------------------------------------------------------------ one action
+
+    async def _take_one(self, views: Views) -> Action:
+        action = await self._next(views)
+        if isinstance(action, actions.PatchPod) and action.is_final and not self._recorder.is_gone:
+            # Its step was written down some actions ago. Whoever has deleted the record since is
+            # heard now: after this there is no way back.
+            await self._recorder.refresh()
+        await self._act(views, action)
+        return action
+
+    async def _next(self, views: Views) -> Action:
+        """Recorded, but not done. What was seen for it, all of a namespace, is forgotten here."""
+        view = await views.look()
+        progress, action = self._decide(views.intent, view)
+        if self._is_final(action) and not view.is_live:
+            view = await views.read()
+            progress, action = self._decide(views.intent, view)
+        self._say(action)
+        await self._note(views.intent, action, self._new_pod(views.intent, view, progress))
+        return action
+
+    def _is_final(self, action: Action) -> bool:
+        if isinstance(action, End) and action.outcome.moved:
+            # A pod that was seen to go does not come back.
+            return self._way is not None and self._way.reads_its_end
+        return actions.is_final(action)
+
+    def _decide(self, intent: Intent, view: View) -> tuple[Progress, Action]:
+        now, status = self._clock.monotonic(), self._recorder.status
+        self._memory.learn(view, now)
+        not_there = self._why_not(intent, now)
+        progress = self._memory.progress(status, now, self._clock.now(), not_there)
+        return progress, decide(intent, view, progress)
+
+    def _why_not(self, intent: Intent, now: float) -> str:
+        """The planner looks at the whole cluster, so it is not asked at every look."""
+        if not self._recorder.status.step.is_beginning or self._memory.created:
+            return ""
+        if now - self._asked_at >= _ASK_PLANNER_SECONDS:
+            sized = replace(intent, asks=self._asks())
+            self._asked_at, self._not_there = now, self._context.planner.why_not(sized)
+        return self._not_there
+
+    def _asks(self) -> resources.Resources | None:
+        """What admission makes the copy ask for, if that is known; a size that is kept is no more
+        than the planner reckons with.
+        """
+        known = self._memory.rehearsed
+        if known is None or known.answer is None or self._memory.resized:
+            return None
+        return resources.of_pod(spec(known.answer))
+
+    def _new_pod(self, intent: Intent, view: View, progress: Progress) -> Object | None:
+        return self._way.new_pod(intent, view, progress) if self._way else view.copy
+
+    async def _note(self, intent: Intent, action: Action, made: Object | None) -> None:
+        if isinstance(action, Rehearse):
+            return  # nobody notices it, so whoever goes on need not know
+        before = self._recorder.status
+        outcome = action.outcome if isinstance(action, GiveUp | End) else self._memory.giving_up
+        waiting = action.reason if isinstance(action, Wait) else ""
+        if isinstance(action, End) and action.outcome.reason is Reason.NOT_FINISHED:
+            return  # whoever goes on has to know how far it has come
+        status = replace(
+            before,
+            phase=Phase.IN_PROGRESS,
+            step=action.step,
+            owner=before.owner or intent.owner,
+            old_node=before.old_node or intent.source,
+            started_at=before.started_at or self._clock.now(),
+            holder=self._context.holder,
+            fence=self._context.fence,
+            reason=outcome.reason if outcome else "",
+            message=outcome.message if outcome else waiting,
+            **action.note,
+        )
+        if made is not None:
+            metadata, node = made["metadata"], made["spec"].get("nodeName") or ""
+            status = replace(
+                status, new_pod=metadata["name"], new_uid=metadata["uid"], new_node=node
+            )
+        if isinstance(action, GiveUp):
+            self._memory.giving_up = action.outcome
+        if isinstance(action, End):
+            status = self._ended(status, action.outcome)
+        await self._recorder.write(status)
+
+    def _ended(self, status: MigrationStatus, outcome: Outcome) -> MigrationStatus:
+        return replace(
+            status,
+            phase=Phase.COMPLETED if outcome.moved else Phase.FAILED,
+            step=Step.DONE,
+            reason=outcome.reason,
+            message=outcome.message,
+            ended_at=self._clock.now(),
+        )
+
+    async def _act(self, views: Views, action: Action) -> None:
+        match action:
+            case End():
+                return
+            case GiveUp(outcome):
+                if outcome.reason is Reason.COPY_DIFFERS:
+                    self._forbid_copies(views.intent, outcome)
+            case Wait():
+                self._memory.forget_budget()
+                if action.seconds is None:
+                    self._memory.forget_that_it_left()  # it serves again while we wait
+                began = self._clock.monotonic()
+                await views.wait(action.seconds)
+                if action.seconds is not None:
+                    self._memory.lingering_seconds += self._clock.monotonic() - began
+            case Probe(body):
+                await self._probe(views.intent, body)
+            case Rehearse():
+                await self._rehearse(views.intent, action)
+            case _:
+                await self._carry_out(views, action)
+
+    async def _carry_out(self, views: Views, action: actions.Write) -> None:
+        memory = self._memory
+        made = await self._write(views.intent, action)
+        if made is not None:
+            is_budget = isinstance(action, actions.CreateBudget)
+            views.learn(POD_DISRUPTION_BUDGETS if is_budget else PODS, made)
+        if isinstance(action, actions.CreateCopy):
+            memory.created = made is not None
+        if isinstance(action, actions.PatchPod) and action.is_final:
+            # The ReplicaSet is about to remove the original, which saves us the eviction.
+            await self._clock.sleep(_LET_IT_ACT_SECONDS)
+        if isinstance(action, actions.Evict):
+            memory.forget_budget()
+            memory.budget_allows = action.dry_run
+        if isinstance(action, actions.LabelRecord):
+            memory.steering_since = self._clock.monotonic()
+
+    async def _write(self, intent: Intent, action: actions.Write) -> Object | None:
+        if isinstance(action, actions.CreateCopy):
+            return await self._create(intent, action)
+        if isinstance(action, actions.SetReady):
+            return await self._set_ready(intent, action)
+        if not (isinstance(action, actions.Evict) and action.step is Step.EVICT):
+            return await write(self._context.kube, self._recorder, intent.namespace, action)
+        try:
+            await write(self._context.kube, self._recorder, intent.namespace, action)
+        except errors.Unavailable:
+            self._memory.may_have_evicted = True  # it may be the answer that was lost
+            raise
+        except errors.BudgetRefused:
+            self._memory.may_have_evicted = False  # a pod that ends is refused no more
+            raise
+        self._memory.may_have_evicted = True
+        return None
+
+    async def _create(self, intent: Intent, action: actions.CreateCopy) -> Object | None:
+        """None: a policy or a webhook refuses it, which its dry run did not show."""
+        try:
+            return await write(self._context.kube, self._recorder, intent.namespace, action)
+        except (errors.Forbidden, errors.Invalid) as problem:
+            if not rehearsing.is_of_admission(str(problem)):
+                raise
+            self._memory.giving_up = rehearsing.refusal(str(problem))
+            self._forbid_copies(intent, self._memory.giving_up)
+            return None
+
+    async def _set_ready(self, intent: Intent, action: actions.SetReady) -> Object | None:
+        """None: rights or a policy forbid it. Then the move goes on without: at worst a few
+        requests are lost, as with every rolling update.
+        """
+        try:
+            made = await write(self._context.kube, self._recorder, intent.namespace, action)
+        except (errors.Forbidden, errors.Invalid) as problem:
+            self._memory.cannot_leave = True
+            self._tell_that_it_cannot_leave(str(problem))
+            return None
+        if action.is_ready:
+            self._memory.forget_that_it_left()
+        else:
+            self._memory.times_left += 1
+        return made
+
+    def _tell_that_it_cannot_leave(self, problem: str) -> None:
+        """Rights that are missing are missing everywhere, and told once."""
+        is_of_one = rehearsing.is_of_admission(problem)
+        told = self._context.told
+        if is_of_one or _CANNOT_LEAVE not in told:
+            self._log.warning(_CANNOT_LEAVE, problem=problem)
+        told.add("" if is_of_one else _CANNOT_LEAVE)
+
+    def _forbid_copies(self, intent: Intent, outcome: Outcome) -> None:
+        if (known := self._memory.rehearsed) is not None:
+            workload = f"{intent.namespace}/{intent.replica_set}"
+            self._context.rehearsals.forbid(known, outcome, workload)
+
+    async def _rehearse(self, intent: Intent, action: Rehearse) -> None:
+        memory = self._memory
+        try:
+            memory.rehearsed = await self._context.rehearsals.ask(action, intent.namespace)
+        except (errors.Forbidden, errors.Invalid):
+            if not memory.created:
+                raise
+            # A quota that the copy itself has filled: it is judged by its siblings.
+            memory.rehearsed = await self._context.rehearsals.by_siblings(action, intent.namespace)
+        if action.resized is not None:
+            # As only a read of this one pod shows it: lists come without managed fields.
+            with sees_or_waits():
+                read = await self._context.kube.get(PODS, intent.namespace, intent.pod)
+            if read["metadata"]["uid"] == intent.uid:
+                memory.resized = resizing.resized(read)
+                memory.resized_at = resizing.generation(read)
+        self._asked_at = float("-inf")  # the planner has to know the size that it will really have
+
+    async def _probe(self, intent: Intent, body: Mapping[str, object]) -> None:
+        memory = self._memory
+        if memory.steering_since is None:
+            memory.steering_since = self._clock.monotonic()
+        try:
+            answer = await self._context.kube.create(
+                PODS, intent.namespace, dict(body), dry_run=True
+            )
+            memory.steered = probing.is_steered(answer, intent)
+            memory.steering_refused = ""
+        except (errors.Forbidden, errors.Invalid, errors.AlreadyExists) as problem:
+            self._log.info(
+                "dry run refused: whether the API server steers is unknown", problem=str(problem)
+            )
+            # A quota has no room for one more as long as the original is there, so it can never be
+            # seen; where the successor lands will show it.
+            memory.steered = rehearsing.is_of_quota(str(problem))
+            memory.steering_refused = _why_refused(intent, str(problem))
+        if not memory.steered:
+            await self._clock.sleep(ASK_AGAIN_SECONDS)
+
+    # ------------------------------------------------------------------ telling
+
+    def _say(self, action: Action) -> None:
+        """One line per action, not one per look."""
+        detail: dict[str, object] = {}
+        match action:
+            case Wait(waiting):
+                detail = {"because": waiting}
+            case GiveUp(outcome):
+                detail = {"cause": outcome.reason, "message": outcome.message}
+            case End(outcome):
+                detail = {
+                    "moved": outcome.moved,
+                    "outcome": outcome.reason,
+                    "message": outcome.message,
+                }
+        said = (f"migration {describe(action)}", str(detail))
+        if said == self._said:
+            return
+        self._said = said
+        if isinstance(action, End) and not self._is_told_of(action.outcome):
+            return
+        alarm = isinstance(action, End) and action.outcome.reason is Reason.REPLACEMENT_NOT_READY
+        (self._log.error if alarm else self._log.info)(said[0], step=action.step.value, **detail)
+
+    def _is_told_of(self, outcome: Outcome) -> bool:
+        """Of those that end before anything was done for them, not each."""
+        is_begun = outcome.moved or self._recorder.status.phase is not Phase.PENDING
+        return is_begun or self._context.crowd.is_one_of_few(outcome.reason)
+
+
+def _why_refused(intent: Intent, words: str) -> str:
+    """Why the API server refuses such a pod for good; empty: it may make one all the same. What is
+    shown for a controller whose template nobody knows may be invalid by our own fault.
+    """
+    is_ours = intent.is_of_foreign and rehearsing.is_invalid(words)
+    return words if rehearsing.is_of_admission(words) and not is_ours else ""
+
+
+def _is_done(action: Action) -> bool:
+    """Something was written: so nobody is writing to the same thing all the time."""
+    if isinstance(action, actions.Evict):
+        return not action.dry_run
+    return not isinstance(action, Wait | Probe | Rehearse | GiveUp | End)
+
+
+def _logger(intent: Intent) -> structlog.typing.FilteringBoundLogger:
+    logger: structlog.typing.FilteringBoundLogger = structlog.get_logger().bind(
+        migration=intent.record,
+        pod=intent.full_name,
+        source=intent.source,
+        target=intent.target,
+        strategy=intent.strategy,
+        reason=intent.reason,
+    )
+    return logger

@@ -1,0 +1,166 @@
+"""What a record says, field by field. What is not there has its default, here and nowhere else."""
+
+from datetime import datetime
+from typing import Final
+
+from rescheduler.model.objects import Object, is_terminating, spec
+from rescheduler.model.podmigration.methods import Method
+from rescheduler.model.podmigration.steps import Phase, Step
+
+API_VERSION: Final = "rescheduler.io/v1alpha1"
+KIND: Final = "PodMigration"
+PLURAL: Final = "podmigrations"
+
+_PHASES: Final = {each.value: each for each in Phase}
+_STEPS: Final = {each.value: each for each in Step}
+_METHODS: Final = {each.value: each for each in Method}
+
+
+# ---------------------------------------------------------------------- specification
+
+
+def pod_uid(record: Object) -> str:
+    return str((spec(record).get("pod") or {}).get("uid") or "")
+
+
+def pod_name(record: Object) -> str:
+    return str((spec(record).get("pod") or {}).get("name") or "")
+
+
+def source_of(record: Object) -> str:
+    return str(spec(record).get("source") or "")
+
+
+def target_of(record: Object) -> str:
+    return str(spec(record).get("target") or "")
+
+
+def strategy_of(record: Object) -> str:
+    """Empty: none wanted it."""
+    return str(spec(record).get("strategy") or "")
+
+
+def is_asked(record: Object) -> bool:
+    """By a person, who may have written the record himself; else we chose the move."""
+    return bool(spec(record).get("asked", True))
+
+
+def attempt_of(record: Object) -> int:
+    told = spec(record).get("attempt")
+    return told if isinstance(told, int) and told > 0 else 1
+
+
+def may_interrupt(record: Object) -> bool:
+    return bool(spec(record).get("mayInterrupt"))
+
+
+def group_id(record: Object) -> str:
+    """Within its namespace; empty: it moves alone."""
+    return str((spec(record).get("group") or {}).get("id") or "")
+
+
+def group_of(record: Object) -> str:
+    """With its namespace; empty: it moves alone."""
+    group = group_id(record)
+    return f"{record['metadata']['namespace']}/{group}" if group else ""
+
+
+def group_size(record: Object) -> int:
+    size: int = (spec(record).get("group") or {}).get("size") or 0
+    return size
+
+
+# ---------------------------------------------------------------------- status
+
+
+def status_of(record: Object) -> Object:
+    return record.get("status") or {}
+
+
+def phase_of(record: Object) -> Phase:
+    text = status_of(record).get("phase") or Phase.PENDING
+    # Of another version: it is under way, and whoever can read the rest of it goes on.
+    return _PHASES.get(text, Phase.IN_PROGRESS)
+
+
+def step_of(record: Object) -> Step | None:
+    """None: of another version, which knows more of them."""
+    return _STEPS.get(status_of(record).get("step") or Step.CHECK)
+
+
+def is_over(record: Object) -> bool:
+    return phase_of(record).is_over
+
+
+def has_failed(record: Object) -> bool:
+    return phase_of(record) is Phase.FAILED
+
+
+def is_unfinished(record: Object) -> bool:
+    """And nobody has deleted it."""
+    return not is_over(record) and not is_terminating(record)
+
+
+def has_begun(record: Object) -> bool:
+    """Something may have been done for it: each step is in the record before it is taken, and the
+    first one only looks.
+    """
+    step = status_of(record).get("step") or Step.CHECK
+    return phase_of(record) is not Phase.PENDING and step != Step.CHECK
+
+
+def has_done_something(record: Object) -> bool:
+    """A pod was made or evicted for it, whatever came of that."""
+    status = status_of(record)
+    is_moved = phase_of(record) is Phase.COMPLETED
+    return is_moved or bool(new_pod_of(record).get("uid") or status.get("siblings"))
+
+
+def reason_of(record: Object) -> str:
+    """A `Reason`, unless another version wrote it, or a person did; empty: none yet."""
+    return str(status_of(record).get("reason") or "")
+
+
+def message_of(record: Object) -> str:
+    return str(status_of(record).get("message") or "")
+
+
+def method_of(record: Object) -> Method | None:
+    """As chosen; None: not yet."""
+    return _METHODS.get(status_of(record).get("method") or "")
+
+
+def original_goes_first(record: Object) -> bool:
+    """As is wanted, or as was chosen."""
+    wanted = _METHODS.get(spec(record).get("method") or "")
+    return any(each and not each.makes_a_copy for each in (wanted, method_of(record)))
+
+
+def is_taken_over(record: Object) -> bool:
+    """The copy serves in place of the original, which is told to end: there is no way back, and
+    that holds up nobody.
+    """
+    method = method_of(record)
+    is_last = status_of(record).get("step") == Step.WAIT_GONE
+    return is_last and method is not None and method.makes_a_copy
+
+
+def owner_of(record: Object) -> Object:
+    """The controller of the pod, as a reference; empty: nobody, or not known yet."""
+    return status_of(record).get("owner") or {}
+
+
+def new_pod_of(record: Object) -> Object:
+    return status_of(record).get("newPod") or {}
+
+
+def ended_at(record: Object) -> datetime | None:
+    return time_of(status_of(record).get("completionTime"))
+
+
+def created_at(record: Object) -> datetime | None:
+    return time_of(record["metadata"].get("creationTimestamp"))
+
+
+def time_of(text: str | None) -> datetime | None:
+    return datetime.fromisoformat(text) if text else None

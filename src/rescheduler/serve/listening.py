@@ -1,0 +1,140 @@
+"""One thread that listens, with an event loop of its own: no decoding and no plan delays it."""
+
+import asyncio
+import concurrent.futures
+import errno
+import logging
+import threading
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
+from dataclasses import dataclass
+from typing import Final
+
+import structlog
+from aiohttp import web
+
+from rescheduler.errors import ReschedulerError
+from rescheduler.serve.answering import Answer, dispatching
+from rescheduler.serve.guarding import Connections, Guarded
+
+REQUEST_SECONDS: Final = 10.0
+"""From the opening of a connection to the last byte of its answer: as long as a scrape may take."""
+_MOST_HEADERS: Final = 64
+_LONGEST_LINE: Final = 4096
+_STARTING_SECONDS: Final = 30.0
+
+# aiohttp tells every malformed request: whoever sends them should not fill our log.
+_SILENT: Final = logging.getLogger("rescheduler.serve")
+_SILENT.disabled = True
+
+
+class CannotListen(ReschedulerError):
+    """The message names the setting, and what to do about it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Door:
+    """One port, and what is answered there."""
+
+    setting: str
+    """By which its port is set."""
+    address: str
+    """Empty: all."""
+    port: int
+    """0: any that is free, for tests."""
+    answers: Mapping[str, Answer]
+    seconds: float = REQUEST_SECONDS
+
+
+@contextmanager
+def listening(doors: Sequence[Door]) -> Iterator[list[tuple[str, int]]]:
+    """As long as the block lasts; gives the address of each door.
+
+    Raises:
+        CannotListen: a port is taken, or the address is not one of this machine.
+    """
+    if not doors:
+        yield []
+        return
+    started: concurrent.futures.Future[tuple[list[tuple[str, int]], Callable[[], None]]]
+    started = concurrent.futures.Future()
+    # A process that is to die must not wait for it.
+    thread = threading.Thread(target=_run, args=(doors, started), name="serve", daemon=True)
+    thread.start()
+    try:
+        addresses, stop = started.result(_STARTING_SECONDS)
+    except CannotListen:
+        thread.join()
+        raise
+    try:
+        yield addresses
+    finally:
+        stop()
+        thread.join(_STARTING_SECONDS)
+
+
+def _run(
+    doors: Sequence[Door],
+    started: "concurrent.futures.Future[tuple[list[tuple[str, int]], Callable[[], None]]]",
+) -> None:
+    async def serve() -> None:
+        stopping = asyncio.Event()
+        loop = asyncio.get_running_loop()
+        async with AsyncExitStack() as stack:
+            found = [await stack.enter_async_context(_open(door)) for door in doors]
+            started.set_result((found, lambda: _tell(loop, stopping)))
+            await stopping.wait()
+
+    try:
+        asyncio.run(serve())
+    except Exception as problem:  # noqa: BLE001 - whoever waits for the start has to hear of it
+        if started.done():
+            structlog.get_logger().exception("serving has ended: internal error, please report")
+        else:
+            started.set_exception(problem)
+
+
+def _tell(loop: asyncio.AbstractEventLoop, stopping: asyncio.Event) -> None:
+    if not loop.is_closed():
+        loop.call_soon_threadsafe(stopping.set)
+
+
+@asynccontextmanager
+async def _open(door: Door) -> AsyncIterator[tuple[str, int]]:
+    server = web.Server(
+        dispatching(door.answers),
+        logger=_SILENT,
+        access_log=None,
+        max_line_size=_LONGEST_LINE,
+        max_field_size=_LONGEST_LINE,
+        max_headers=_MOST_HEADERS,
+        lingering_time=0.0,
+        auto_decompress=False,
+    )
+    connections = Connections(door.seconds)
+    loop = asyncio.get_running_loop()
+    try:
+        listener = await loop.create_server(
+            lambda: Guarded(connections, server), door.address or None, door.port
+        )
+    except OSError as problem:
+        raise CannotListen(_why_not(door, problem)) from problem
+    try:
+        host, port, *_ = listener.sockets[0].getsockname()
+        yield host, port
+    finally:
+        listener.close()
+        connections.abort_all()
+        await server.shutdown(0.0)
+        await listener.wait_closed()
+
+
+def _why_not(door: Door, problem: OSError) -> str:
+    where = f"{door.address or '*'}:{door.port}"
+    if problem.errno == errno.EADDRINUSE:
+        return (
+            f"cannot listen on {where}: the port is taken, perhaps by another rescheduler on this "
+            f"machine; set {door.setting} to another port, or to 0 to listen nowhere"
+        )
+    words = problem.strerror or str(problem)
+    return f"cannot listen on {where}: {words}; check serving.bindAddress and {door.setting}"

@@ -1,0 +1,161 @@
+"""Every metric of ours: its name, labels and meaning. docs/metrics.md is written from it.
+
+No label holds a name that users give: pods, nodes and namespaces are in the log and the records.
+"""
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Final
+
+PREFIX: Final = "rescheduler_"
+
+
+class Kind(StrEnum):
+    COUNTER = "counter"
+    GAUGE = "gauge"
+    HISTOGRAM = "histogram"
+
+
+@dataclass(frozen=True, slots=True)
+class Family:
+    name: str
+    """In full, with `_total` where it counts."""
+    kind: Kind
+    help: str
+    labels: tuple[str, ...] = ()
+    buckets: tuple[float, ...] = ()
+    """Of a histogram: upper bounds, in seconds."""
+
+
+_QUICK: Final = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0)
+_MINUTES: Final = (0.1, 0.5, 1.0, 2.5, 5.0, 10.0, 20.0, 30.0, 60.0, 120.0, 300.0, 600.0, 1800.0)
+
+
+def _counter(name: str, text: str, *labels: str) -> Family:
+    return Family(PREFIX + name, Kind.COUNTER, text, labels)
+
+
+def _gauge(name: str, text: str, *labels: str) -> Family:
+    return Family(PREFIX + name, Kind.GAUGE, text, labels)
+
+
+def _histogram(name: str, text: str, buckets: tuple[float, ...], *labels: str) -> Family:
+    return Family(PREFIX + name, Kind.HISTOGRAM, text, labels, buckets)
+
+
+# ---------------------------------------------------------------------- this replica
+
+BUILD_INFO: Final = _gauge("build_info", "Always 1; its labels say what runs.", "version", "python")
+READY: Final = _gauge("ready", "1 when /readyz says so.")
+LEADER: Final = _gauge("leader", "1 on the replica that leads, else 0.")
+LEADER_TRANSITIONS: Final = _counter(
+    "leader_transitions_total", "How often this replica has become the leader."
+)
+DRY_RUN: Final = _gauge("dry_run", "1 when it only looks and plans (--dry-run).")
+PAUSED: Final = _gauge("paused", "1 while nothing is begun because somebody paused it.")
+CONFIGURATION_REFUSED: Final = _gauge(
+    "configuration_refused",
+    "1 while the configuration file is wrong and the last good one is in force.",
+)
+
+# ---------------------------------------------------------------------- passes and plans
+
+CYCLES: Final = _counter(
+    "cycles_total", "Passes made: observe, plan, begin to migrate; by how they ended.", "result"
+)
+CYCLE_SECONDS: Final = _histogram(
+    "cycle_duration_seconds", "How long a pass took, without the moves that it began.", _QUICK
+)
+LAST_SUCCESS: Final = _gauge(
+    "last_success_timestamp_seconds",
+    "When the last pass ended well, in Unix seconds; 0: none has, in this process.",
+)
+INTERVAL: Final = _gauge("cycle_interval_seconds", "reschedulingInterval, as it is in force.")
+PLAN_SECONDS: Final = _histogram(
+    "plan_duration_seconds", "How long a strategy took to decide, in one pass.", _QUICK, "strategy"
+)
+PLANNED_MOVES: Final = _gauge("planned_moves", "Moves of the last plan.")
+IMBALANCE: Final = _gauge(
+    "cluster_imbalance_ratio",
+    "The most loaded node that takes part minus the least, as a share of allocatable; now, and as"
+    " planned.",
+    "resource",
+    "when",
+)
+OVERLOADED: Final = _gauge(
+    "overloaded_nodes", "Nodes above cpuThreshold or memoryThreshold; now, and as planned.", "when"
+)
+REFUSED: Final = _gauge(
+    "refused_pods", "Pods of the last plan that could have helped and stay, by why.", "reason"
+)
+NODES: Final = _gauge("nodes", "Nodes in memory at the last pass.")
+PODS: Final = _gauge("pods", "Pods in memory at the last pass: rows of the table.")
+CLASSES: Final = _gauge("pod_classes", "Kinds of alike pods in memory; each is kept once.")
+UNREADABLE: Final = _gauge("unreadable_objects", "Objects that could not be read and are left out.")
+
+# ---------------------------------------------------------------------- moves
+
+MOVES: Final = _counter(
+    "moves_total",
+    "Migrations that ended. result: completed; failed, and taken back; gave_way, as somebody had"
+    " other plans with the pod. reason: as in the PodMigration.",
+    "strategy",
+    "way",
+    "result",
+    "reason",
+)
+MOVE_SECONDS: Final = _histogram(
+    "move_duration_seconds", "From the beginning of a migration to its end.", _MINUTES, "result"
+)
+STEP_SECONDS: Final = _histogram(
+    "step_duration_seconds", "How long migrations stayed at a step.", _MINUTES, "step"
+)
+RETRIES: Final = _counter(
+    "retries_total", "Migrations that were begun again after one of the same pod had failed."
+)
+FALLBACKS: Final = _counter(
+    "fallbacks_total",
+    "Steered evictions that went on although nobody could be steered, by why.",
+    "reason",
+)
+IN_PROGRESS: Final = _gauge("moves_in_progress", "Migrations under way, without those ending.")
+ENDING: Final = _gauge(
+    "moves_ending", "Migrations whose copy serves and whose original is told to end."
+)
+WAITING: Final = _gauge("moves_waiting", "Migrations that wait for their turn.")
+ALLOWED: Final = _gauge(
+    "moves_allowed", "Migrations that may run at once; fewer while the API server is in trouble."
+)
+BREAKER: Final = _gauge("circuit_breaker_open", "1 while none begins, as too many failed in a row.")
+
+# ---------------------------------------------------------------------- what is seen
+
+SYNCED: Final = _gauge("synced", "1 once everything needed has been listed.")
+WATCH_LAG: Final = _gauge(
+    "watch_lag_seconds",
+    "Since something was last heard of a resource: so old what is known may be. A quiet one is"
+    " heard of at least about every minute.",
+    "resource",
+)
+WATCH_GAPS: Final = _counter(
+    "watch_gaps_total", "How often a resource could not be seen any more.", "resource"
+)
+BLIND_SECONDS: Final = _gauge(
+    "watch_blind_seconds", "For how long a resource has not been seen; 0: it is seen.", "resource"
+)
+API_REQUESTS: Final = _counter(
+    "api_requests_total",
+    "Requests to the API server, by the code of the answer; <error>: there was none.",
+    "verb",
+    "resource",
+    "code",
+)
+API_SECONDS: Final = _histogram(
+    "api_request_duration_seconds",
+    "Until the API server began to answer; watches until they are open.",
+    _QUICK,
+    "verb",
+)
+
+CATALOGUE: Final = tuple(each for each in list(globals().values()) if isinstance(each, Family))
+"""In their order."""

@@ -1,0 +1,116 @@
+"""Paused at every write of every way of moving a pod, and killed there as well; then resumed.
+
+Paused, whatever has begun comes to its end and nothing new begins; resumed, it ends as if nobody
+had paused it. As many as in the crash matrix: all run on the embedded cluster, some on a real one.
+"""
+
+import asyncio
+from typing import Literal, get_args
+
+import pytest
+
+from testbed.faultproxy import Faults, hold, kill, nth_write
+from testbed.processes import Running
+from tests.scenarios.drawing import drawn
+from tests.scenarios.looping import controller
+from tests.scenarios.pausing import (
+    SAYS_PAUSED,
+    has_begun,
+    is_at_rest,
+    is_over,
+    pause_by_hand,
+    resume_by_hand,
+)
+from tests.scenarios.test_crash_matrix import (
+    SETTINGS,
+    WAYS,
+    Way,
+    assert_it_ended_well,
+    set_stage_for,
+)
+from tests.scenarios.world import World
+
+How = Literal["paused", "killed before", "killed after"]
+BRIEF = {**SETTINGS, "reschedulingInterval": "1s"}
+MARK = "scheduler.alpha.kubernetes.io/migration-"
+
+CASES = [
+    pytest.param(name, number, how, id=f"{name}-{number}-{how.replace(' ', '-')}")
+    for name, way in WAYS.items()
+    for number in range(1, way.writes[1] + 1)
+    for how in get_args(How)
+]
+
+
+@pytest.mark.parametrize(("name", "number", "how"), drawn(CASES, matrix="CRASH", share=1 / 40))
+async def test_paused_at_a_write_it_rests_and_resumed_it_ends_as_always(
+    world: World, name: str, number: int, how: How
+) -> None:
+    way = WAYS[name]
+    await set_stage_for(world, way)
+    async with world.auditor() as auditor:
+        async with world.faults() as proxy, controller(world, **BRIEF) as running:
+            if how == "paused":
+                await _pause_at(proxy, world, running, number)
+                await _rest_and_go_on(world, way, running)
+                audit = await world.audit(auditor)
+            else:
+                when: Literal["before", "after"] = "before" if how == "killed before" else "after"
+                rule = proxy.on(nth_write(number), kill(running, when=when), times=1)
+                await world.wait("killed, or all is over", lambda: _is_over_or(world, running))
+                running.kill()
+                await running.finish()
+                await pause_by_hand(world)
+                assert rule.fired or number > way.writes[0]
+        if how != "paused":
+            async with controller(world, **BRIEF) as second:
+                await second.says(SAYS_PAUSED)
+                await _rest_and_go_on(world, way, second)
+                audit = await world.audit(auditor)
+    await assert_it_ended_well(world, way, audit)
+
+
+async def _pause_at(proxy: Faults, world: World, running: Running, number: int) -> None:
+    """Held on its way until the controller knows of the pause."""
+    let_go = asyncio.Event()
+    rule = proxy.on(nth_write(number), hold(let_go), times=1)
+    try:
+        await world.wait("a write is held, or all is over", lambda: _is_held_or_over(world, rule))
+        await pause_by_hand(world)
+        await running.says(SAYS_PAUSED)
+    finally:
+        let_go.set()
+
+
+async def _is_held_or_over(world: World, rule: "object") -> bool:
+    return bool(getattr(rule, "fired", 0)) or await _are_all_over(world)
+
+
+async def _is_over_or(world: World, running: Running) -> bool:
+    return running.has_ended or await _are_all_over(world)
+
+
+async def _are_all_over(world: World) -> bool:
+    found = await world.records()
+    return bool(found) and all(map(is_over, found))
+
+
+async def _rest_and_go_on(world: World, way: Way, running: Running) -> None:
+    # What was sent before it knew of the pause has arrived by then, and may have begun something.
+    await running.says("cycle", times=2 + len(running.said("cycle")))
+    await world.wait("what has begun has ended", lambda: is_at_rest(world))
+    for _ in range(2):
+        # Rounds in which something could begin that must not.
+        await running.says("cycle", times=1 + len(running.said("cycle")))
+        assert await is_at_rest(world)
+    held = {
+        each["spec"]["pod"]["name"]
+        for each in await world.records()
+        if not is_over(each) and not has_begun(each)
+    }
+    for app in way.apps:
+        for pod in await world.pods(app):
+            if pod["metadata"]["name"] in held:
+                assert not [key for key in pod["metadata"]["labels"] if key.startswith(MARK)]
+    await resume_by_hand(world)
+    await world.wait("all are over", lambda: _are_all_over(world))

@@ -1,0 +1,86 @@
+"""`rescheduler run` without a cluster."""
+
+import asyncio
+import os
+import signal
+from pathlib import Path
+
+import pytest
+
+from rescheduler.controller import loop
+from tests.unit.cli.running import Command
+
+CONFIGURATION = """
+apiVersion: rescheduler.io/v1alpha1
+kind: ReschedulerConfiguration
+leaderElection: {leaderElect: false}
+"""
+
+
+@pytest.fixture
+def config(tmp_path: Path) -> str:
+    path = tmp_path / "config.yaml"
+    path.write_text(CONFIGURATION)
+    return str(path)
+
+
+@pytest.mark.parametrize("flags", [(), ("--once",), ("--dry-run",), ("--once", "--dry-run")])
+def test_a_kubeconfig_that_is_not_there_ends_it_with_one_line(
+    rescheduler: Command, config: str, flags: tuple[str, ...]
+) -> None:
+    ended = rescheduler("run", "--config", config, "--kubeconfig", "/nowhere/kubeconfig", *flags)
+    assert ended.code == 1
+    *_, last = ended.err.strip().splitlines()
+    assert last.startswith("error: ")
+    assert "/nowhere/kubeconfig" in last
+    assert "Traceback" not in ended.err
+
+
+def test_it_tells_its_version_and_configuration_first(rescheduler: Command, config: str) -> None:
+    ended = rescheduler(
+        "run", "--config", config, "--log-format", "json", "--kubeconfig", "/nowhere/kubeconfig"
+    )
+    first = ended.err.splitlines()[0]
+    assert '"event": "rescheduler starts"' in first
+    assert '"leaderElect": false' in first
+
+
+def test_help_has_examples(rescheduler: Command) -> None:
+    ended = rescheduler("run", "--help")
+    assert ended.code == 0
+    assert "rescheduler run --config rescheduler.yaml --dry-run" in ended.out
+    assert "Exit status" in ended.out
+
+
+@pytest.mark.parametrize(
+    ("signals", "code"),
+    [
+        ([signal.SIGTERM, signal.SIGTERM], 130),
+        ([signal.SIGINT, signal.SIGTERM], 130),
+        ([signal.SIGTERM], 0),
+        ([signal.SIGINT], 130),
+    ],
+    ids=lambda each: "+".join(one.name for one in each) if isinstance(each, list) else "",
+)
+def test_told_to_stop_twice_it_ends_at_once(
+    rescheduler: Command,
+    config: str,
+    monkeypatch: pytest.MonkeyPatch,
+    signals: list[signal.Signals],
+    code: int,
+) -> None:
+    async def going(*arguments: object, **_: object) -> None:
+        stop = arguments[-1]
+        assert isinstance(stop, asyncio.Event)
+        for each in signals:
+            os.kill(os.getpid(), each)
+        await stop.wait()
+        if len(signals) > 1:
+            # An orderly end takes longer than anybody waits.
+            await asyncio.Event().wait()
+
+    monkeypatch.setattr(loop, "run", going)
+    ended = rescheduler("run", "--config", config)
+    assert ended.code == code
+    assert "Traceback" not in ended.err
+    assert ("stopping at once" in ended.err) == (len(signals) > 1)

@@ -1,0 +1,148 @@
+"""What Prometheus reads."""
+
+import re
+from dataclasses import replace
+
+import pytest
+from prometheus_client.parser import text_string_to_metric_families
+
+from rescheduler.model.podmigration import Reason
+from rescheduler.model.published import MovesUnderWay, Now, Role
+from rescheduler.serve import CATALOGUE, Board
+from rescheduler.serve.metrics.catalogue import Kind
+from tests.unit.serve.asking import LEADING, PASS, SEEN, UNSEEN, HandClock, site
+
+
+@pytest.fixture
+def clock() -> HandClock:
+    return HandClock()
+
+
+@pytest.fixture
+def board(clock: HandClock) -> Board:
+    return Board(["pods", "leases"], clock)  # type: ignore[arg-type]
+
+
+def values(board: Board) -> dict[tuple[str, tuple[tuple[str, str], ...]], float]:
+    text = board.metrics().decode()
+    return {
+        (sample.name, tuple(sorted(sample.labels.items()))): sample.value
+        for family in text_string_to_metric_families(text)
+        for sample in family.samples
+    }
+
+
+def value(board: Board, name: str, **labels: str) -> float:
+    return values(board)[f"rescheduler_{name}", tuple(sorted(labels.items()))]
+
+
+def test_names_follow_the_conventions() -> None:
+    for family in CATALOGUE:
+        assert re.fullmatch(r"rescheduler(_[a-z]+)+", family.name), family.name
+        assert (family.kind is Kind.COUNTER) == family.name.endswith("_total")
+        assert family.help.endswith(".")
+        assert bool(family.buckets) == (family.kind is Kind.HISTOGRAM)
+    assert len({family.name for family in CATALOGUE}) == len(CATALOGUE)
+
+
+def test_everything_in_the_catalogue_is_told_and_nothing_else(board: Board) -> None:
+    board.publish(replace(LEADING, watches={"pods": SEEN}, last_pass=PASS))
+    board.record.watches("pods")
+    board.heard("get", "pods", 200, 0.1)
+    told = {
+        (family.name + ("_total" if family.type == "counter" else ""), family.type)
+        for family in text_string_to_metric_families(board.metrics().decode())
+        if not family.name.startswith("process_")
+    }
+    assert told == {(family.name, family.kind.value) for family in CATALOGUE}
+
+
+def test_counts_are_there_before_anything_has_happened(board: Board) -> None:
+    found = values(board)
+    assert value(board, "cycles_total", result="error") == 0
+    ended = [labels for (name, labels) in found if name == "rescheduler_moves_total"]
+    failed = {dict(each)["reason"] for each in ended if dict(each)["strategy"] == "LoadBalancing"}
+    assert failed == {each.value for each in Reason} - {"NotFinished"}
+    assert not any(found[key] for key in found if key[0] == "rescheduler_moves_total")
+    assert value(board, "last_success_timestamp_seconds") == 0
+
+
+def test_labels_stay_bounded_whatever_comes(board: Board) -> None:
+    def ask(number: int) -> None:
+        board.record.moved(f"s{number}", f"w{number}", f"r{number}", 1.0)
+        board.record.fell_back(f"f{number}")
+        board.record.stepped(f"step{number}", 1.0)
+        board.record.decided(f"s{number}", 1.0)
+        board.heard(f"v{number}", f"r{number}", 600 + number, 0.1)
+
+    ask(0)
+    before = len(values(board))
+    for number in range(500):
+        ask(number)
+    clock = board._clock  # noqa: SLF001 - turned by hand
+    clock.time += 1  # type: ignore[attr-defined]
+    assert len(values(board)) == before
+    assert (
+        value(
+            board,
+            "moves_total",
+            strategy="ByHand",
+            way="NotChosen",
+            result="failed",
+            reason="Refused",
+        )
+        == 501
+    )
+    assert value(board, "api_requests_total", verb="other", resource="other", code="<error>") == 501
+
+
+def test_what_is_published_is_told(board: Board) -> None:
+    moves = MovesUnderWay(in_progress=3, ending=2, waiting=4, allowed=10, breaker_seconds=5.0)
+    board.publish(replace(LEADING, moves=moves, last_pass=PASS, paused=True))
+    assert value(board, "leader") == value(board, "paused") == value(board, "synced") == 1
+    assert value(board, "moves_in_progress") == 3
+    assert value(board, "moves_waiting") == 4
+    assert value(board, "circuit_breaker_open") == value(board, "ready") == 1
+    assert value(board, "cluster_imbalance_ratio", resource="cpu", when="planned") == 0.1
+    assert value(board, "overloaded_nodes", when="now") == 2
+    assert value(board, "refused_pods", reason="Budget") == 3
+    assert value(board, "last_success_timestamp_seconds") == 1000
+    assert value(board, "configuration_refused") == 0
+
+
+def test_a_replica_that_stands_by_is_told_as_such(board: Board) -> None:
+    board.publish(Now(role=Role.STANDING_BY))
+    assert value(board, "leader") == value(board, "synced") == 0
+    assert value(board, "ready") == 1
+    assert value(board, "moves_in_progress") == 0
+
+
+def test_gaps_are_counted_once_each_and_not_at_the_start(board: Board, clock: HandClock) -> None:
+    board.record.watches("pods")
+    board.publish(replace(LEADING, is_synced=False, watches={"pods": UNSEEN}))
+    board.publish(replace(LEADING, watches={"pods": SEEN}))
+    board.publish(replace(LEADING, watches={"pods": UNSEEN}))
+    clock.time += 7
+    board.publish(replace(LEADING, watches={"pods": UNSEEN}))
+    assert value(board, "watch_gaps_total", resource="pods") == 1
+    assert value(board, "watch_blind_seconds", resource="pods") == 7
+    assert value(board, "watch_lag_seconds", resource="pods") == 9
+
+
+def test_who_asks_all_the_time_gets_the_same_text(board: Board, clock: HandClock) -> None:
+    board.publish(LEADING)
+    first = board.metrics()
+    board.publish(Now())
+    assert board.metrics() is first
+    clock.time += 1
+    assert b"rescheduler_leader 0.0" in board.metrics()
+
+
+def test_it_comes_in_the_format_of_prometheus() -> None:
+    with site() as at:
+        answer = at.get("/metrics")
+    assert answer.status == 200
+    assert "# TYPE rescheduler_moves_total counter\n" in answer.text
+    assert 'rescheduler_build_info{python="3' in answer.text
+    assert "process_resident_memory_bytes " in answer.text
+    assert "_created" not in answer.text

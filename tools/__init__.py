@@ -1,0 +1,1 @@
+"""Programs for whoever works on this repository: what is written here is made from other files."""
