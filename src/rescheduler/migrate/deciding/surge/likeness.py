@@ -4,6 +4,7 @@ Names that a server makes up are not compared, nor what users may change of a po
 """
 
 import copy
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Final
 
@@ -26,7 +27,15 @@ def agree(one: Object, other: Object) -> bool:
 
 def _told(pod: Object) -> tuple[Any, ...]:
     finalizers = pod["metadata"].get("finalizers") or []
-    return _nameless(spec(pod)), dict(labels(pod)), dict(annotations(pod)), finalizers
+    noted = {key: _words(value) for key, value in annotations(pod).items()}
+    return _nameless(spec(pod)), dict(labels(pod)), noted, finalizers
+
+
+def _words(noted: str) -> list[str]:
+    """In any order: VPA tells what it has changed ("cpu request, memory request") in the order in
+    which Go goes through a map, which is another one each time.
+    """
+    return sorted(re.split(r"[\s,;{}\[\]]+", noted))
 
 
 def _nameless(given: Object) -> dict[str, Any]:

@@ -48,6 +48,26 @@ def test_answers_that_differ_in_more(change: Object) -> None:
     assert not likeness.agree(pod(container(cpu="1")), pod(container(cpu="2")))
 
 
+@pytest.mark.parametrize(
+    ("one", "other", "same"),
+    [
+        (
+            "container 0: cpu request, memory request",
+            "container 0: memory request, cpu request",
+            True,
+        ),
+        ("container 0: cpu request", "container 0: memory request", False),
+        ("cpu, cpu", "cpu", False),
+        ('{"cpu":"2","memory":"1Gi"}', '{"memory":"1Gi","cpu":"2"}', True),
+        ('{"cpu":"2","memory":"1Gi"}', '{"cpu":"1Gi","memory":"2"}', False),
+    ],
+)
+def test_annotations_agree_in_any_order_of_their_words(one: str, other: str, *, same: bool) -> None:
+    """As VPA writes them; seen in one of some runs beside it."""
+    first, second = (injected(annotations={"vpaUpdates": each}) for each in (one, other))
+    assert likeness.agree(first, second) is same
+
+
 def wish(node: str) -> Object:
     there = {"key": "metadata.name", "operator": "In", "values": [node]}
     return {"weight": 100, "preference": {"matchFields": [there]}}
