@@ -15,7 +15,6 @@ from rescheduler.config.configuration import (
     ClientConnection,
     Configuration,
     Scope,
-    Verbs,
 )
 from rescheduler.config.forcing import Forced
 from rescheduler.config.layers import VARIABLES, Flag, Source, variable
@@ -40,6 +39,7 @@ from rescheduler.config.migration import (
 )
 from rescheduler.config.node_autoscaler import NodeAutoscaler
 from rescheduler.config.pods import ALLOWED, NEVER, WHEN_ASKED, PodRules, permits
+from rescheduler.config.scheduling import Extender, Filter, Score, Tls
 from rescheduler.config.serving import Serving
 from rescheduler.config.stability import Cooldown, InFlight, Stability
 from rescheduler.config.strategies import (
@@ -68,6 +68,8 @@ __all__ = [
     "ConfigurationError",
     "Cooldown",
     "CostOptimizationSettings",
+    "Extender",
+    "Filter",
     "Flag",
     "Forced",
     "Groups",
@@ -85,12 +87,13 @@ __all__ = [
     "Retention",
     "Retry",
     "Scope",
+    "Score",
     "Serving",
     "Source",
     "Stability",
     "TemporaryBudget",
+    "Tls",
     "UsageSettings",
-    "Verbs",
     "combine",
     "from_profiles",
     "load",

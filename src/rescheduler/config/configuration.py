@@ -14,6 +14,7 @@ from rescheduler.config.leading import LeaderElection
 from rescheduler.config.migration import Groups, Migration
 from rescheduler.config.node_autoscaler import NodeAutoscaler
 from rescheduler.config.pods import PodRules
+from rescheduler.config.scheduling import VERBS, Extender, Filter, Score
 from rescheduler.config.serving import Serving
 from rescheduler.config.stability import InFlight, Stability
 from rescheduler.config.strategies import (
@@ -63,20 +64,6 @@ class Scope:
 
     def covers(self, namespace: str) -> bool:
         return self.namespaces is None or namespace in self.namespaces
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Verbs:
-    """The calls of a scheduler that we answer; on when a profile's `plugins` enable them."""
-
-    filter: bool = False
-    """Refuse nodes that are overloaded or in maintenance. Default off."""
-
-    score: bool = False
-    """Prefer nodes with room and balance. Default off."""
-
-    pre_bind: bool = False
-    """Foresee the load after binding and make room early. Default off."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -149,12 +136,20 @@ class Configuration:
     migration: Migration = subsection("migration", default=Migration())
     usage: UsageSettings = subsection("usage", default=UsageSettings())
     serving: Serving = subsection("serving", default=Serving())
+    extender: Extender = subsection("extender", default=Extender())
+    filter: Filter = subsection("filter", default=Filter())
+    score: Score = subsection("score", default=Score())
 
-    verbs: Verbs = Verbs()
-    """From the plugins of a scheduler configuration only. Default: all off."""
+    verbs: tuple[str, ...] = ()
+    """By the plugins of a scheduler configuration; those of `extender.verbs` come on top."""
 
     scheduler_names: tuple[str, ...] = ()
     """Of the profiles that have our plugin: their pods are ours to schedule. Default: none."""
 
     forced: Forced | None = None
     """Set while a node is drained by command, or for a record that says so; in no file."""
+
+    @property
+    def answered(self) -> tuple[str, ...]:
+        """The verbs of a scheduler that we answer, in its order."""
+        return tuple(each for each in VERBS if each in (*self.verbs, *self.extender.verbs))

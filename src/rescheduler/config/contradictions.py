@@ -11,6 +11,7 @@ from typing import Final
 from rescheduler.config.configuration import Configuration
 from rescheduler.config.leading import LeaderElection
 from rescheduler.config.migration import TemporaryBudget
+from rescheduler.config.scheduling import PRE_BIND, Extender
 from rescheduler.config.serving import Serving
 from rescheduler.config.usage import (
     MOST_SAMPLES,
@@ -33,6 +34,9 @@ _TEMPORARY_BUDGET: Final = ("migration", "temporaryBudget")
 _LEADER_ELECTION: Final = ("leaderElection",)
 _DEBUG_PORT: Final = ("serving", "debugPort")
 _PORT: Final = ("serving", "port")
+_EXTENDER: Final = ("extender",)
+_TLS: Final = ("extender", "tls")
+_LOOPBACK: Final = ("127.0.0.1", "::1")
 _JITTER: Final = 1.2
 
 
@@ -70,7 +74,9 @@ def _contradictions(configuration: Configuration) -> Iterator[Contradiction]:
     yield from _about_relieving(configuration)
     yield from _about_the_temporary_budget(configuration.migration.temporary_budget)
     yield from _about_leading(configuration.leader_election)
-    yield from _about_ports(configuration.serving)
+    yield from _about_ports(configuration.serving, configuration.extender)
+    yield from _about_scores(configuration)
+    yield from _about_the_extender(configuration)
 
 
 def _about_samples(usage: UsageSettings) -> Iterator[Contradiction]:
@@ -209,8 +215,52 @@ def _about_leading(leading: LeaderElection) -> Iterator[Contradiction]:
         )
 
 
-def _about_ports(serving: Serving) -> Iterator[Contradiction]:
+def _about_ports(serving: Serving, extender: Extender) -> Iterator[Contradiction]:
     if serving.debug_port and serving.debug_port == serving.port:
         yield Contradiction(
             _DEBUG_PORT, (_PORT,), "is serving.port, too: profiles have a port of their own"
+        )
+    for field, port in ((_PORT, serving.port), (_DEBUG_PORT, serving.debug_port)):
+        if port == extender.port:
+            yield Contradiction(
+                (*_EXTENDER, "port"),
+                (field,),
+                f"is {rendered(field)}, too: a scheduler has a port of its own",
+            )
+
+
+def _about_scores(configuration: Configuration) -> Iterator[Contradiction]:
+    score = configuration.score
+    if not score.cpu_weight and not score.memory_weight:
+        yield Contradiction(
+            ("score", "cpuWeight"),
+            (("score", "memoryWeight"),),
+            "is 0, as score.memoryWeight is: nothing would count; make one of them 1",
+        )
+
+
+def _about_the_extender(configuration: Configuration) -> Iterator[Contradiction]:
+    extender, tls = configuration.extender, configuration.extender.tls
+    certificate, key, clients = ((*_TLS, each) for each in ("certFile", "keyFile", "clientCaFile"))
+    if bool(tls.cert_file) != bool(tls.key_file):
+        missing, given = (key, certificate) if tls.cert_file else (certificate, key)
+        yield Contradiction(missing, (given,), f"required, as {rendered(given)} is given")
+    if tls.client_ca_file and not tls.cert_file:
+        yield Contradiction(clients, (certificate,), "has no effect without TLS: give certFile")
+    if not configuration.answered or extender.bind_address in _LOOPBACK:
+        return
+    address = (*_EXTENDER, "bindAddress")
+    if not tls.cert_file:
+        yield Contradiction(
+            address,
+            (certificate,),
+            "reaches beyond this machine: give extender.tls.certFile and keyFile, or listen on "
+            "127.0.0.1",
+        )
+    elif PRE_BIND in configuration.answered and not tls.client_ca_file:
+        yield Contradiction(
+            clients,
+            (address,),
+            "required, as preBind is on and extender.bindAddress reaches beyond this machine: "
+            "whoever reaches the port could bind pods; give it, or listen on 127.0.0.1",
         )

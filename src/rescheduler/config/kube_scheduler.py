@@ -8,8 +8,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
-from rescheduler.config.configuration import Configuration, Verbs
+from rescheduler.config.configuration import Configuration
 from rescheduler.config.given import Given
+from rescheduler.config.scheduling import VERBS
 from rescheduler.config.stock_fields import EXTENSION_POINTS, KUBE_SCHEDULER_CONFIGURATION
 from rescheduler.documents.agreement import agreed
 from rescheduler.documents.places import Place, quoted
@@ -20,7 +21,6 @@ from rescheduler.documents.suggestions import nearest
 PLUGIN: Final = "Rescheduler"
 _TOO_LIKE_OURS: Final = 0.85  # One or two letters off; no plugin of Kubernetes comes near.
 _DEFAULT_SCHEDULER_NAME: Final = "default-scheduler"
-_VERBS_BY_POINT: Final = {"filter": "filter", "score": "score", "preBind": "pre_bind"}
 
 _OF_THE_WHOLE_FILE: Final = ("leaderElection", "clientConnection")
 _ARGS: Final = Section(
@@ -59,11 +59,6 @@ def read(root: Place) -> Given:
     )
 
 
-def points_of(verbs: Verbs) -> list[str]:
-    """The extension points at which our plugin is enabled, as a file names them."""
-    return [point for point, verb in _VERBS_BY_POINT.items() if getattr(verbs, verb)]
-
-
 def _our_profile(place: Place) -> _Profile | None:
     configs = _our_entries(place.at("pluginConfig"))
     points = [
@@ -72,9 +67,9 @@ def _our_profile(place: Place) -> _Profile | None:
         if _our_entries(place.at("plugins").at(point).at("enabled"))
     ]
     for point in points:
-        if point not in _VERBS_BY_POINT:
+        if point not in VERBS:
             place.at("plugins").at(point).refuse(
-                f"{PLUGIN} cannot be enabled here, only at {', '.join(_VERBS_BY_POINT)}"
+                f"{PLUGIN} cannot be enabled here, only at {', '.join(VERBS)}"
             )
     if not configs and not points:
         return None
@@ -117,9 +112,9 @@ def _scheduler_name(profile: Place) -> str:
     return name if isinstance(name, str) else _DEFAULT_SCHEDULER_NAME
 
 
-def _agreed_verbs(profiles: list[_Profile]) -> Verbs:
+def _agreed_verbs(profiles: list[_Profile]) -> tuple[str, ...]:
     if not profiles:
-        return Verbs()
+        return ()
     first = profiles[0]
     for profile in profiles[1:]:
         if profile.points != first.points:
@@ -128,4 +123,4 @@ def _agreed_verbs(profiles: list[_Profile]) -> Verbs:
                 f"contradicts {first.place.at('plugins')}: "
                 f"{PLUGIN} is enabled at {there} there, at {here} here"
             )
-    return Verbs(**{verb: point in first.points for point, verb in _VERBS_BY_POINT.items()})
+    return tuple(each for each in VERBS if each in first.points)

@@ -110,7 +110,7 @@ def from_profiles(configuration: Configuration) -> dict[str, object]:
     """What is in force by the profiles of a KubeSchedulerConfiguration; empty when nothing is."""
     found = {
         "schedulerNames": list(configuration.scheduler_names),
-        "verbs": kube_scheduler.points_of(configuration.verbs),
+        "verbs": list(configuration.verbs),
     }
     return {name: value for name, value in found.items() if value}
 

@@ -16,6 +16,7 @@ from rescheduler.controller.cycle import Pass, Passes
 from rescheduler.controller.events import Regarding, Trail, recording, silent
 from rescheduler.controller.last_check import LastCheck
 from rescheduler.controller.leader_session import Connect, standing_by
+from rescheduler.controller.node_table import NEEDED
 from rescheduler.controller.pausing import Pausing
 from rescheduler.controller.plans_under_way import PlansUnderWay, carrying_out
 from rescheduler.controller.publishing import Publisher
@@ -105,7 +106,8 @@ class Loop:
                 self._hear_of_settings()
                 self._pausing.listeners.append(self._hear_of_pause)
                 self._hear_of_pause(self._pausing.pause)
-                await self._go_on()
+                with self._publisher.may_be_called(self._trigger.fire):
+                    await self._go_on()
 
     @asynccontextmanager
     async def _leaving_a_trail(self) -> AsyncIterator[Trail]:
@@ -148,7 +150,9 @@ class Loop:
     async def _observe_and_act(self) -> None:
         """As long as the same is to be observed."""
         configuration = self._settings.configuration
-        needed = plan.needs(configuration.enabled_strategies)
+        needed = {*plan.needs(configuration.enabled_strategies)}
+        if self._publisher.offering.is_on:
+            needed |= {*NEEDED}
         async with observing(
             self._kube, self._clock, needed, configuration.usage, jitter=self._jitter
         ) as observer:
@@ -157,8 +161,9 @@ class Loop:
                 return
             await unless_stopped(observer.measure(), self._stop)
             self._tidy()
-            while self._goes_on_with(_observed, configuration):
-                await self._act(observer)
+            async with self._publisher.offering.by(observer):
+                while self._goes_on_with(_observed, configuration):
+                    await self._act(observer)
 
     async def _act(self, observer: Observer) -> None:
         """As long as migrations are carried out in the same way."""
@@ -365,23 +370,27 @@ async def run(  # noqa: PLR0913 - the last three are for few
     ourselves: Regarding | None = None,
     publisher: Publisher | None = None,
 ) -> None:
-    """Until it is told to stop. While another leads it stands by, and looks at nothing else: what
-    it would see by then is listed anew in a moment, and until then costs nobody anything.
+    """Until it is told to stop. While another leads it stands by, and looks at nothing else, unless
+    a scheduler asks: what it would see by then is listed anew in a moment, and until then costs
+    nobody anything.
 
     Raises:
         LeadershipLost: whoever leads now goes on.
     """
     publisher = publisher or Publisher(clock, settings)
     publisher.stands_by()
-    async with standing_by(
-        connect,
-        clock,
-        settings.configuration.leader_election,
-        stop,
-        # Nobody types commands in a simulation, and a day of it would be full of looks.
-        looks_for_pauses=repeatable is None,
-        hear=publisher.hears,
-    ) as session:
+    async with (
+        publisher.offering.standing_by(connect),
+        standing_by(
+            connect,
+            clock,
+            settings.configuration.leader_election,
+            stop,
+            # Nobody types commands in a simulation, and a day of it would be full of looks.
+            looks_for_pauses=repeatable is None,
+            hear=publisher.hears,
+        ) as session,
+    ):
         if session is None:
             return
         acts = Loop(

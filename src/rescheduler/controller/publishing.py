@@ -1,13 +1,19 @@
 """What a replica knows of itself, gathered from the stages and published for whoever asks."""
 
 import asyncio
-from collections.abc import AsyncIterator, Iterator, Mapping
-from contextlib import asynccontextmanager, contextmanager
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from contextlib import asynccontextmanager, contextmanager, suppress
+from dataclasses import replace
 from typing import Final
 
 from rescheduler import plan
 from rescheduler.clock import Clock
+from rescheduler.config import Configuration
+from rescheduler.config.scheduling import PRE_BIND
+from rescheduler.controller.binding import Binder
+from rescheduler.controller.leader_session import Connect
 from rescheduler.controller.move_counts import MoveCounts
+from rescheduler.controller.scheduling import Offering
 from rescheduler.controller.settings import Settings
 from rescheduler.migrate import Migrator
 from rescheduler.model import refusal_kinds
@@ -16,7 +22,7 @@ from rescheduler.model.pausing import pause_of
 from rescheduler.model.published import NOW, PLANNED, LastPass, MovesUnderWay, Now, Role, WatchState
 from rescheduler.model.snapshot import Snapshot
 from rescheduler.observe import Observer
-from rescheduler.serve import Board, Recorder, serving
+from rescheduler.serve import Board, Recorder, SchedulerDoor, serving
 from rescheduler.wire import ALL_RESOURCES
 
 _EVERY_SECONDS: Final = 1.0
@@ -53,6 +59,7 @@ class Publisher:
         self._migrator: Migrator | None = None
         self._last_pass: LastPass | None = None
         self.moves = MoveCounts(clock, self._board.record)
+        self.offering = Offering(self._board, clock, settings)
 
     @property
     def record(self) -> Recorder:
@@ -135,6 +142,22 @@ class Publisher:
             PLANNED: sum(is_above(each.after) for each in nodes),
         }
 
+    @contextmanager
+    def may_be_called(self, fire: Callable[[str], None]) -> Iterator[None]:
+        """By whoever serves, from its own thread, for an early pass."""
+        loop = asyncio.get_running_loop()
+
+        def call(reason: str) -> None:
+            # A loop that has just ended has no more passes.
+            with suppress(RuntimeError):
+                loop.call_soon_threadsafe(fire, reason)
+
+        self._board.call_for_a_pass = call
+        try:
+            yield
+        finally:
+            self._board.call_for_a_pass = lambda _: None
+
     # ------------------------------------------------------------------ what it tells
 
     def publish(self) -> None:
@@ -190,25 +213,38 @@ def _imbalance(decided: Plan) -> Mapping[tuple[str, str], float]:
     return found
 
 
+def _scheduler_door(configuration: Configuration, connect: Connect | None) -> SchedulerDoor | None:
+    if not configuration.answered:
+        return None
+    door = SchedulerDoor(settings=configuration.extender, verbs=configuration.answered)
+    if connect is None or PRE_BIND not in configuration.answered:
+        return door
+    binder = Binder(connect)
+    return replace(door, bind=binder.bind, beside=binder.connected)
+
+
 @asynccontextmanager
 async def publishing(
     clock: Clock,
     in_force: Settings,
     stop: asyncio.Event,
     board: Board | None = None,
+    connect: Connect | None = None,
 ) -> AsyncIterator[Publisher]:
-    """Listens, from before the first request to the API server to the end of the block.
+    """Listens, from before the first request to the API server to the end of the block. Pods are
+    bound by connections of their own.
 
     Raises:
         CannotListen: a port is taken.
     """
     board = board or new_board()
     publisher = Publisher(clock, in_force, board, stop)
-    settings = in_force.configuration.serving
-    if not settings.port and not settings.debug_port:
+    configuration = in_force.configuration
+    settings = configuration.serving
+    if not settings.port and not settings.debug_port and not configuration.answered:
         yield publisher
         return
-    with serving(settings, board):
+    with serving(settings, board, _scheduler_door(configuration, connect)):
         keeping = asyncio.create_task(publisher.keep_publishing(), name="publish")
         try:
             yield publisher

@@ -1,9 +1,10 @@
-"""The one package that listens: health and metrics; later an API, webhooks, a dashboard.
+"""The one package that listens: health, metrics, a scheduler's questions; later a dashboard.
 
 A stage beside observe, plan and migrate, which it does not know, nor they it. In: what the
 controller publishes (`Board`), as values of `model`, and requests from outside. Out: what they are
-answered. Whoever wants something moved by way of it gets a PodMigration created, like anybody else
-who asks; so what is asked for here is recorded, admitted and fenced as all else is.
+answered; a scheduler by the functions of `schedule`. Whoever wants something moved by way of
+it gets a PodMigration created, like anybody else who asks; so what is asked for here is recorded,
+admitted and fenced as all else is.
 
 What does not belong here: decisions about pods, writes other than such records, state of its own
 that is lost with the process, and talking to servers: that is `kube`, behind `KubeApi`.
@@ -13,9 +14,19 @@ main thread for anything. A subject each has a file or a folder of its own here.
 says who may import `aiohttp`; that nobody else listens is held by tests/unit/test_layers.py.
 """
 
-from rescheduler.serve.board import Board
+from rescheduler.serve.board import Board, Offer
+from rescheduler.serve.extender.formats import Binding
 from rescheduler.serve.listening import CannotListen
 from rescheduler.serve.metrics import CATALOGUE, Recorder
-from rescheduler.serve.serving import serving
+from rescheduler.serve.serving import SchedulerDoor, serving
 
-__all__ = ["CATALOGUE", "Board", "CannotListen", "Recorder", "serving"]
+__all__ = [
+    "CATALOGUE",
+    "Binding",
+    "Board",
+    "CannotListen",
+    "Offer",
+    "Recorder",
+    "SchedulerDoor",
+    "serving",
+]

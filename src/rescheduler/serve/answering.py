@@ -1,7 +1,8 @@
 """The endpoints of the plain port, and what each answers."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import Final
 
 import structlog
 from aiohttp import web
@@ -9,6 +10,8 @@ from aiohttp import web
 from rescheduler.serve.board import Board
 from rescheduler.serve.health import Verdict
 from rescheduler.serve.metrics.exposing import CONTENT_TYPE
+
+_OK: Final = 200
 
 Answer = Callable[[web.BaseRequest], Awaitable[web.Response]]
 
@@ -34,16 +37,26 @@ def _judged(verdict: Verdict, request: web.BaseRequest) -> web.Response:
     return web.Response(text=verdict.in_words(verbose="verbose" in query), status=status)
 
 
-def dispatching(answers: Mapping[str, Answer]) -> Answer:
-    """By path; GET and HEAD only. A connection is closed with its answer."""
+READS: Final = ("GET", "HEAD")
+QUESTIONS: Final = ("POST",)
+
+
+def dispatching(
+    answers: Mapping[str, Answer],
+    methods: Sequence[str] = READS,
+    keep: Callable[[web.BaseRequest], None] | None = None,
+) -> Answer:
+    """By path. A connection is closed with its answer, unless somebody is told to `keep` it."""
     log = structlog.get_logger()
+    allowed = ", ".join(methods)
 
     async def dispatch(request: web.BaseRequest) -> web.Response:
         answer = answers.get(request.path)
         if answer is None:
             found = web.Response(status=404, text=f"there are {', '.join(sorted(answers))}\n")
-        elif request.method not in ("GET", "HEAD"):
-            found = web.Response(status=405, text="GET only\n", headers={"Allow": "GET, HEAD"})
+        elif request.method not in methods:
+            words = f"{methods[0]} only\n"
+            found = web.Response(status=405, text=words, headers={"Allow": allowed})
         else:
             try:
                 found = await answer(request)
@@ -54,7 +67,10 @@ def dispatching(answers: Mapping[str, Answer]) -> Answer:
                 found = web.Response(status=500, text="internal error\n")
         found.headers["X-Content-Type-Options"] = "nosniff"
         found.headers["Cache-Control"] = "no-store"
-        found.force_close()
+        if keep is not None and found.status == _OK:
+            keep(request)
+        else:
+            found.force_close()
         return found
 
     return dispatch

@@ -1,12 +1,27 @@
 """Where the controller publishes, and from where every answer is read."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 
 from rescheduler.clock import Clock, SystemClock
 from rescheduler.model.published import Now
+from rescheduler.schedule import NodeTable, Rules
 from rescheduler.serve import health
 from rescheduler.serve.metrics import Metrics, Recorder
 from rescheduler.serve.metrics.current import Current
+from rescheduler.serve.metrics.extending import ExtenderRecorder
+
+
+@dataclass(frozen=True, slots=True)
+class Offer:
+    """What a scheduler is answered by."""
+
+    table: NodeTable
+    rules: Rules
+
+
+def _nobody(_: str) -> None:
+    """Of whom an early pass could be asked."""
 
 
 class Board:
@@ -24,6 +39,9 @@ class Board:
         self._blind_since: dict[str, float] = {}
         self._asked_at: float | None = None
         self._answered_at: float | None = None
+        self._offer: Offer | None = None
+        self.call_for_a_pass: Callable[[str], None] = _nobody
+        """By whoever foresees an overload, from any thread; the reason in words."""
         current = Current(lambda: self._now, self.blind_seconds, lambda: self.readiness().is_good)
         self._metrics = Metrics(current, resources, self._clock.monotonic)
 
@@ -32,7 +50,15 @@ class Board:
         """For what is counted as it happens."""
         return self._metrics.recorder
 
+    @property
+    def extender(self) -> ExtenderRecorder:
+        return self._metrics.extender
+
     # ------------------------------------------------------------------ publishing
+
+    def publish_offer(self, offer: Offer | None) -> None:
+        """None: nothing is known any more."""
+        self._offer = offer
 
     def publish(self, now: Now) -> None:
         """At least every few seconds: who does not is taken to be stuck."""
@@ -55,6 +81,10 @@ class Board:
         self.record.asked(verb, resource, code, seconds)
 
     # ------------------------------------------------------------------ answers
+
+    @property
+    def offer(self) -> Offer | None:
+        return self._offer
 
     @property
     def latest(self) -> Now:

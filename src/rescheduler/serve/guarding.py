@@ -1,12 +1,13 @@
-"""What a client may cost: a connection is for one request, short, small and soon over.
+"""What a client may cost: a request is short, small and soon over.
 
-aiohttp's server waits for ever for a request that trickles in. Here every connection has a time
-within which it is done, and of many that wait the oldest makes room for the newest: so whoever
-holds thousands of them open keeps nobody else from his answer.
+aiohttp's server waits for ever for a request that trickles in. Here every request has a time within
+which it is done, and of many connections the oldest makes room for the newest: so whoever holds
+thousands of them open keeps nobody else from his answer.
 """
 
 import asyncio
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Final
 
 MOST_CONNECTIONS: Final = 128
@@ -14,11 +15,23 @@ MOST_BYTES: Final = 2**15
 """Of a request, all in all: probes and scrapes have a few hundred."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limits:
+    seconds: float
+    """From the first byte of a request, or the opening of its connection, to the last byte of its
+    answer.
+    """
+    most_bytes: int = MOST_BYTES
+    """Of a request, all in all."""
+    idle_seconds: float = 0.0
+    """For which a connection is kept for the next request; 0: it is closed with its answer."""
+
+
 class Connections:
     """Those that are open, the oldest first."""
 
-    def __init__(self, seconds: float, most: int = MOST_CONNECTIONS) -> None:
-        self.seconds = seconds
+    def __init__(self, limits: Limits, most: int = MOST_CONNECTIONS) -> None:
+        self.limits = limits
         self._most = most
         self._open: dict[Guarded, None] = {}
 
@@ -33,6 +46,13 @@ class Connections:
     def remove(self, connection: "Guarded") -> None:
         self._open.pop(connection, None)
 
+    def answered(self, inner: asyncio.BaseProtocol | None) -> None:
+        """The connection behind it waits for its next request now."""
+        for each in self._open:
+            if each.inner is inner:
+                each.rest()
+                return
+
     def abort_all(self) -> None:
         for each in list(self._open):
             each.abort()
@@ -43,10 +63,11 @@ class Guarded(asyncio.Protocol):
 
     def __init__(self, connections: Connections, inner: Callable[[], asyncio.Protocol]) -> None:
         self._connections = connections
-        self._inner = inner()
-        self._left = MOST_BYTES
+        self.inner = inner()
+        self._left = connections.limits.most_bytes
         self._transport: asyncio.Transport | None = None
         self._end: asyncio.TimerHandle | None = None
+        self._is_resting = False
 
     def abort(self) -> None:
         """Nothing of it is kept, not even what the client has not yet fetched."""
@@ -54,32 +75,47 @@ class Guarded(asyncio.Protocol):
         if self._transport is not None:
             self._transport.abort()
 
+    def rest(self) -> None:
+        self._is_resting = True
+        self._end_after(self._connections.limits.idle_seconds)
+
+    def _begin(self) -> None:
+        self._is_resting = False
+        self._left = self._connections.limits.most_bytes
+        self._end_after(self._connections.limits.seconds)
+
+    def _end_after(self, seconds: float) -> None:
+        if self._end is not None:
+            self._end.cancel()
+        self._end = asyncio.get_running_loop().call_later(seconds, self.abort)
+
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         assert isinstance(transport, asyncio.Transport)  # noqa: S101 - a TCP server has no other
         self._transport = transport
         self._connections.add(self)
-        loop = asyncio.get_running_loop()
-        self._end = loop.call_later(self._connections.seconds, self.abort)
-        self._inner.connection_made(transport)
+        self._begin()
+        self.inner.connection_made(transport)
 
     def data_received(self, data: bytes) -> None:
+        if self._is_resting:
+            self._begin()
         self._left -= len(data)
         if self._left < 0:
             self.abort()
         else:
-            self._inner.data_received(data)
+            self.inner.data_received(data)
 
     def eof_received(self) -> bool | None:
-        return self._inner.eof_received()
+        return self.inner.eof_received()
 
     def connection_lost(self, exc: Exception | None) -> None:
         if self._end is not None:
             self._end.cancel()
         self._connections.remove(self)
-        self._inner.connection_lost(exc)
+        self.inner.connection_lost(exc)
 
     def pause_writing(self) -> None:
-        self._inner.pause_writing()
+        self.inner.pause_writing()
 
     def resume_writing(self) -> None:
-        self._inner.resume_writing()
+        self.inner.resume_writing()

@@ -4,9 +4,16 @@ import asyncio
 import concurrent.futures
 import errno
 import logging
+import ssl
 import threading
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
+from contextlib import (
+    AbstractAsyncContextManager,
+    AsyncExitStack,
+    asynccontextmanager,
+    contextmanager,
+    nullcontext,
+)
 from dataclasses import dataclass
 from typing import Final
 
@@ -14,14 +21,15 @@ import structlog
 from aiohttp import web
 
 from rescheduler.errors import ReschedulerError
-from rescheduler.serve.answering import Answer, dispatching
-from rescheduler.serve.guarding import Connections, Guarded
+from rescheduler.serve.answering import READS, Answer, dispatching
+from rescheduler.serve.guarding import MOST_BYTES, Connections, Guarded, Limits
 
 REQUEST_SECONDS: Final = 10.0
 """From the opening of a connection to the last byte of its answer: as long as a scrape may take."""
 _MOST_HEADERS: Final = 64
 _LONGEST_LINE: Final = 4096
 _STARTING_SECONDS: Final = 30.0
+_HANDSHAKE_SECONDS: Final = 5.0
 
 # aiohttp tells every malformed request: whoever sends them should not fill our log.
 _SILENT: Final = logging.getLogger("rescheduler.serve")
@@ -43,7 +51,15 @@ class Door:
     port: int
     """0: any that is free, for tests."""
     answers: Mapping[str, Answer]
+    methods: Sequence[str] = READS
     seconds: float = REQUEST_SECONDS
+    most_bytes: int = MOST_BYTES
+    idle_seconds: float = 0.0
+    """For which a connection is kept for the next request; 0: it is not."""
+    tls: ssl.SSLContext | None = None
+    """None: plain HTTP."""
+    beside: Callable[[], AbstractAsyncContextManager[object]] = nullcontext
+    """What is open as long as it is, in the same event loop."""
 
 
 @contextmanager
@@ -101,8 +117,13 @@ def _tell(loop: asyncio.AbstractEventLoop, stopping: asyncio.Event) -> None:
 
 @asynccontextmanager
 async def _open(door: Door) -> AsyncIterator[tuple[str, int]]:
+    connections = Connections(
+        Limits(seconds=door.seconds, most_bytes=door.most_bytes, idle_seconds=door.idle_seconds)
+    )
+    keep = (lambda request: connections.answered(request.protocol)) if door.idle_seconds else None
     server = web.Server(
-        dispatching(door.answers),
+        dispatching(door.answers, door.methods, keep),
+        keepalive_timeout=door.idle_seconds,
         logger=_SILENT,
         access_log=None,
         max_line_size=_LONGEST_LINE,
@@ -111,17 +132,21 @@ async def _open(door: Door) -> AsyncIterator[tuple[str, int]]:
         lingering_time=0.0,
         auto_decompress=False,
     )
-    connections = Connections(door.seconds)
     loop = asyncio.get_running_loop()
     try:
         listener = await loop.create_server(
-            lambda: Guarded(connections, server), door.address or None, door.port
+            lambda: Guarded(connections, server),
+            door.address or None,
+            door.port,
+            ssl=door.tls,
+            ssl_handshake_timeout=_HANDSHAKE_SECONDS if door.tls else None,
         )
     except OSError as problem:
         raise CannotListen(_why_not(door, problem)) from problem
     try:
         host, port, *_ = listener.sockets[0].getsockname()
-        yield host, port
+        async with door.beside():
+            yield host, port
     finally:
         listener.close()
         connections.abort_all()

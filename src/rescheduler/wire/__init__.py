@@ -7,6 +7,7 @@ what does not belong here is who sent them, and what they mean.
 from rescheduler.wire.news import Batch, Malformed, View
 from rescheduler.wire.resources import (
     ALL_RESOURCES,
+    BINDINGS,
     CSI_NODES,
     DAEMON_SETS,
     DEPLOYMENTS,
@@ -51,6 +52,7 @@ from rescheduler.wire.views import (
 
 __all__ = [
     "ALL_RESOURCES",
+    "BINDINGS",
     "CSI_NODES",
     "DAEMON_SETS",
     "DEPLOYMENTS",

@@ -102,6 +102,18 @@ ARGS: Document = {
         },
     },
     "serving": {"bindAddress": "127.0.0.1", "port": 9081, "debugPort": 6060},
+    "extender": {
+        "verbs": ["filter", "preBind"],
+        "bindAddress": "10.0.0.1",
+        "port": 9082,
+        "tls": {
+            "certFile": "/tls/tls.crt",
+            "keyFile": "/tls/tls.key",
+            "clientCaFile": "/tls/clients.crt",
+        },
+    },
+    "filter": {"strict": True},
+    "score": {"cpuWeight": 3, "memoryWeight": 0.5, "balanceBonus": 0},
 }
 
 SECTIONS = [name for name, value in ARGS.items() if isinstance(value, dict)]

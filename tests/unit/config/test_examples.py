@@ -48,7 +48,13 @@ def test_the_defaults_are_those_of_the_requirements() -> None:
     assert DEFAULTS.usage.percentile == 90
     assert DEFAULTS.usage.prometheus.url == ""
     assert DEFAULTS.serving == config.Serving(bind_address="", port=8081, debug_port=0)
-    assert DEFAULTS.verbs == config.Verbs(filter=False, score=False, pre_bind=False)
+    assert DEFAULTS.extender == config.Extender(
+        verbs=(), bind_address="127.0.0.1", port=8082, tls=config.Tls()
+    )
+    assert DEFAULTS.filter == config.Filter(strict=False)
+    assert DEFAULTS.score == config.Score(cpu_weight=1.0, memory_weight=1.0, balance_bonus=2.0)
+    assert DEFAULTS.answered == ()
+    assert DEFAULTS.verbs == ()
     assert DEFAULTS.scheduler_names == ()
 
 
@@ -74,7 +80,7 @@ def test_scheduler_file_with_verbs() -> None:
         excluded_pod_selector=selectors.parse("app=database"),
         leader_election=config.LeaderElection(leader_elect=False),
         client_connection=config.ClientConnection(kubeconfig="/etc/kubernetes/scheduler.conf"),
-        verbs=config.Verbs(filter=True, score=True, pre_bind=True),
+        verbs=("filter", "score", "preBind"),
         scheduler_names=("rescheduler-scheduler",),
     )
 
@@ -149,6 +155,16 @@ COMPLETE = config.Configuration(
         retention=config.Retention(max_age_seconds=3600.0, max_count=7),
     ),
     serving=config.Serving(bind_address="127.0.0.1", port=9081, debug_port=6060),
+    extender=config.Extender(
+        verbs=("filter", "preBind"),
+        bind_address="10.0.0.1",
+        port=9082,
+        tls=config.Tls(
+            cert_file="/tls/tls.crt", key_file="/tls/tls.key", client_ca_file="/tls/clients.crt"
+        ),
+    ),
+    filter=config.Filter(strict=True),
+    score=config.Score(cpu_weight=3.0, memory_weight=0.5, balance_bonus=0.0),
     usage=config.UsageSettings(
         source="prometheus",
         interval_seconds=15.0,
@@ -182,7 +198,7 @@ def test_own_file_with_every_field() -> None:
 def test_scheduler_file_with_every_field_that_a_stock_scheduler_knows() -> None:
     configuration = samples.parsed(samples.COMPLETE_STOCK)
     assert config.to_document(configuration) == config.to_document(COMPLETE)
-    assert configuration.verbs == config.Verbs(score=True)
+    assert configuration.verbs == ("score",)
     assert configuration.scheduler_names == ("rescheduler-scheduler",)
 
 

@@ -107,8 +107,15 @@ others = st.builds(
         config.Serving,
         bind_address=st.just("") | st.ip_addresses().map(str),
         port=st.integers(0, 9999),
-        debug_port=st.just(0) | st.integers(10000, 65535),
+        debug_port=st.just(0) | st.integers(10000, 65529),
     ),
+    extender=st.builds(
+        config.Extender,
+        verbs=st.lists(st.sampled_from(("filter", "score", "preBind")), unique=True).map(tuple),
+        port=st.integers(65530, 65535),
+    ),
+    filter=st.builds(config.Filter, strict=st.booleans()),
+    score=st.builds(config.Score, cpu_weight=st.floats(0.5, 100), balance_bonus=st.floats(0, 10)),
     scope=st.builds(
         config.Scope,
         namespaces=st.none() | namespace_lists.filter(bool),
@@ -170,7 +177,7 @@ others = st.builds(
         move_cost_percent=st.floats(0, 100),
     ),
     usage=usage_settings(),
-    verbs=st.just(config.Verbs()),
+    verbs=st.just(()),
     scheduler_names=st.just(()),
 )
 

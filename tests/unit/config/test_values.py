@@ -96,6 +96,43 @@ REFUSED_IN_SECTIONS = [
     ({"serving": {"bindAddress": "localhost"}}, "serving.bindAddress", "must be an IP address"),
     ({"serving": {"bindAddress": 0}}, "serving.bindAddress", "a string"),
     ({"serving": {"debugPort": 8081}}, "serving.debugPort", "a port of their own"),
+    ({"serving": {"port": 8082}}, "extender.port", "a port of its own"),
+    ({"extender": {"verbs": ["bind"]}}, "extender.verbs[0]", "unknown name"),
+    ({"extender": {"port": 0}}, "extender.port", "at least 1 and at most 65535"),
+    (
+        {"extender": {"verbs": ["filter"], "bindAddress": ""}},
+        "extender.bindAddress",
+        "reaches beyond this machine",
+    ),
+    (
+        {"extender": {"tls": {"certFile": "a"}}},
+        "extender.tls.keyFile",
+        "required, as extender.tls.certFile is given",
+    ),
+    (
+        {"extender": {"tls": {"keyFile": "a"}}},
+        "extender.tls.certFile",
+        "required, as extender.tls.keyFile is given",
+    ),
+    (
+        {"extender": {"tls": {"clientCaFile": "a"}}},
+        "extender.tls.clientCaFile",
+        "has no effect without TLS",
+    ),
+    (
+        {
+            "extender": {
+                "verbs": ["preBind"],
+                "bindAddress": "10.0.0.1",
+                "tls": {"certFile": "a", "keyFile": "b"},
+            }
+        },
+        "extender.tls.clientCaFile",
+        "whoever reaches the port could bind pods",
+    ),
+    ({"score": {"cpuWeight": 0, "memoryWeight": 0}}, "score.cpuWeight", "make one of them 1"),
+    ({"score": {"balanceBonus": 11}}, "score.balanceBonus", "at most 10"),
+    ({"filter": {"strict": "yes"}}, "filter.strict", "true or false"),
     ({"verbs": {}}, "verbs", "unknown field"),
     ({"schedulerNames": []}, "schedulerNames", "unknown field"),
 ]

@@ -157,5 +157,34 @@ API_SECONDS: Final = _histogram(
     "verb",
 )
 
+# ---------------------------------------------------------------------- new pods
+
+_MILLISECONDS: Final = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.5)
+EXTENDER_REQUESTS: Final = _counter(
+    "extender_requests_total",
+    "Questions of a scheduler. result: ok; lenient, as every node was refused for its load alone,"
+    " and so none was; open, as nothing was known yet; bad_request; error.",
+    "verb",
+    "result",
+)
+EXTENDER_SECONDS: Final = _histogram(
+    "extender_request_duration_seconds",
+    "Until a scheduler was answered, from the first byte of its question.",
+    _MILLISECONDS,
+    "verb",
+)
+EXTENDER_REFUSED: Final = _counter(
+    "extender_refused_nodes_total",
+    "Nodes that were refused for new pods: for their load, what is promised there or as we empty"
+    " them (load), or as people do (maintenance).",
+    "reason",
+)
+EXTENDER_STEERED: Final = _counter(
+    "extender_steered_pods_total",
+    "Successors of evicted pods that a scheduler asked about. not_steered: the target of their"
+    " migration was not among the nodes.",
+    "result",
+)
+
 CATALOGUE: Final = tuple(each for each in list(globals().values()) if isinstance(each, Family))
 """In their order."""

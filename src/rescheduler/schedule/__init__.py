@@ -1,0 +1,31 @@
+"""What a scheduler is answered about a new pod: which nodes not, and which rather. Pure.
+
+In: a `NodeTable`, the cluster as new pods find it, which the controller makes of a snapshot and our
+records, and the pod as the scheduler tells of it (`Newcomer`). Out: refusals, each with its reason,
+and scores. What does not belong here: HTTP (`serve`), snapshots (`observe`), moves (`plan`).
+
+It decides for the scheduler of the cluster, which knows every hard rule and asks us about nodes
+that fit. So nothing here looks at taints, affinity or volumes.
+"""
+
+from rescheduler.schedule.filtering import Filtered, filtered, why_overloaded
+from rescheduler.schedule.newcomers import Newcomer, newcomer
+from rescheduler.schedule.placed import PlacedSince
+from rescheduler.schedule.scoring import MOST, Scored, scored
+from rescheduler.schedule.table import Figures, NodeTable, Rules, Steering
+
+__all__ = [
+    "MOST",
+    "Figures",
+    "Filtered",
+    "Newcomer",
+    "NodeTable",
+    "PlacedSince",
+    "Rules",
+    "Scored",
+    "Steering",
+    "filtered",
+    "newcomer",
+    "scored",
+    "why_overloaded",
+]

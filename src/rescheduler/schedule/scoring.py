@@ -1,0 +1,81 @@
+"""Which of the nodes that are left a new pod should rather come to, from 0 to 10. Pure.
+
+    room    = 1 - mean of cpu and memory used with this pod, by their weights
+    balance = 1 - difference between the two
+    score   = (10 - balanceBonus) * room + balanceBonus * balance
+
+Room counts for most, so that nodes fill evenly; the bonus keeps a node from running out of one
+thing while it has plenty of the other.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+
+from rescheduler.schedule.newcomers import Newcomer
+from rescheduler.schedule.table import Figures, NodeTable, Numbers, Rules, Steering
+
+MOST: Final = 10
+"""The highest that a scheduler takes from an extender."""
+
+
+@dataclass(frozen=True, slots=True)
+class Scored:
+    scores: Sequence[int]
+    """By place in the names."""
+    best: int | None
+    """The place of the node that comes first, also among those of the same score; None: there is no
+    difference.
+    """
+    is_steered: bool | None = None
+    """Whether the target of its migration is among the nodes; None: it is of none."""
+
+
+def scored(
+    table: NodeTable, rules: Rules, pod: Newcomer, names: Sequence[str], placed: Figures
+) -> Scored:
+    if pod.belongs_to_its_node or pod.is_copy:
+        return Scored([0] * len(names), None)
+    exact = _exact(table, rules, pod, placed)
+    # A node that we have not heard of is neither better nor worse than most.
+    usual = float(np.median(exact)) if len(exact) else 0.0
+    found: Figures = np.append(exact, usual)[table.rows(names)]
+    if (steering := pod.steering(table)) is not None:
+        return _steered(found, steering, names)
+    return Scored(_whole(found), int(np.argmax(found)) if len(names) else None)
+
+
+def _exact(table: NodeTable, rules: Rules, pod: Newcomer, placed: Figures) -> Figures:
+    used = np.where(np.isnan(table.used), table.requested, table.used)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        share = (used + table.promised + placed + pod.weighs) / table.capacity
+    share = np.clip(np.nan_to_num(share, nan=1.0, posinf=1.0), 0.0, 1.0)
+    weights = np.array([rules.cpu_weight, rules.memory_weight])
+    room = 1 - share @ (weights / weights.sum())
+    balance = 1 - np.abs(share[:, 0] - share[:, 1])
+    bonus = rules.balance_bonus
+    found: Figures = (MOST - bonus) * room + bonus * balance
+    return found
+
+
+def _whole(exact: Figures) -> list[int]:
+    """A scheduler reads no fractions: it would drop the whole answer without a word."""
+    rounded: Numbers = np.rint(np.clip(exact, 0, MOST)).astype(np.int64)
+    found: list[int] = rounded.tolist()
+    return found
+
+
+def _steered(exact: Figures, steering: Steering, names: Sequence[str]) -> Scored:
+    """To the target, whatever else speaks for the others; else anywhere rather than back."""
+    if steering.target in names:
+        place = list(names).index(steering.target)
+        scores = [0] * len(names)
+        scores[place] = MOST
+        return Scored(scores, place, is_steered=True)
+    scores = [max(each, 1) for each in _whole(exact)]
+    if steering.source in names:
+        scores[list(names).index(steering.source)] = 0
+    best = int(np.argmax(scores)) if scores else None
+    return Scored(scores, best, is_steered=False)

@@ -1,0 +1,79 @@
+"""The cluster as new pods find it: one row a node. Frozen, so that any thread may read it."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+
+from rescheduler.model import resources
+
+Figures = npt.NDArray[np.float64]
+Mask = npt.NDArray[np.bool_]
+Numbers = npt.NDArray[np.int64]
+
+RESOURCES: Final = (resources.CPU, resources.MEMORY)
+"""The columns of all figures."""
+UNKNOWN: Final = -1
+"""The number of a node that is in no table."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Steering:
+    """A migration whose successor is to come to its target."""
+
+    pod: str
+    """The name of the original. A StatefulSet gives it to the successor, too."""
+    keeps_name: bool
+    """So that only a pod of that name is the successor."""
+    source: str
+    target: str
+    promised: tuple[float, float]
+    """What is kept free for it there."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rules:
+    """As configured."""
+
+    cpu_threshold_percent: float
+    memory_threshold_percent: float
+    is_strict: bool
+    cpu_weight: float
+    memory_weight: float
+    balance_bonus: float
+
+    @property
+    def thresholds(self) -> tuple[float, float]:
+        return self.cpu_threshold_percent, self.memory_threshold_percent
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NodeTable:
+    names: tuple[str, ...]
+    numbers: Mapping[str, int]
+    """By name: place in `names`, and row of all figures."""
+    capacity: Figures
+    used: Figures
+    """What is used of it: measured, or what pods ask for. NaN: unknown."""
+    requested: Figures
+    """What its pods ask for: the scheduler goes by that."""
+    promised: Figures
+    """What is kept free for migrations in flight, whose copies are not there yet."""
+    word: str
+    """What `used` is: `usage` or `requests`."""
+    in_maintenance: Mapping[int, str]
+    """Why nobody may come: people want it empty."""
+    being_emptied: Mapping[int, str]
+    """Why nobody should come: we are emptying it."""
+    steering: Mapping[str, Sequence[Steering]] = field(default_factory=dict)
+    """By the UID of the owner whose pods are steered."""
+    taken_at: float
+    """By the clock of whoever answers."""
+
+    def rows(self, names: Sequence[str]) -> Numbers:
+        """UNKNOWN for nodes that we have not heard of."""
+        numbers = self.numbers
+        found = [numbers.get(name, UNKNOWN) for name in names]
+        return np.array(found, np.int64)

@@ -1,0 +1,151 @@
+"""The verbs of the extender, and what each answers. From memory, in the thread that serves.
+
+It fails open: as long as nothing is known of the cluster, or what is known is old, every node
+passes and all are alike.
+"""
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from time import perf_counter
+from typing import Final
+
+import structlog
+from aiohttp import web
+
+from rescheduler import schedule
+from rescheduler.clock import Clock, SystemClock
+from rescheduler.config.scheduling import FILTER, PRE_BIND, SCORE
+from rescheduler.errors import ReschedulerError
+from rescheduler.schedule import Newcomer, NodeTable, PlacedSince, Rules
+from rescheduler.serve.answering import Answer
+from rescheduler.serve.board import Board
+from rescheduler.serve.extender import formats
+from rescheduler.serve.extender.formats import BadRequest, Binding, Question
+from rescheduler.serve.metrics.extending import Result
+
+STALE_SECONDS: Final = 30.0
+"""What is older is no ground to refuse a node."""
+_JSON: Final = "application/json"
+_OK: Final = 200
+
+Bind = Callable[[Binding], Awaitable[None]]
+"""Raises ReschedulerError when the pod is not, and will not be, on that node by it."""
+
+
+def endpoints(board: Board, verbs: Sequence[str], bind: Bind | None = None) -> Mapping[str, Answer]:
+    """By path, of those that are on."""
+    extender = _Extender(board, bind)
+    known = {
+        FILTER: ("/filter", extender.filter),
+        SCORE: ("/prioritize", extender.prioritize),
+        PRE_BIND: ("/bind", extender.bind),
+    }
+    return {known[verb][0]: _timed(board, verb, known[verb][1]) for verb in verbs}
+
+
+_Verb = Callable[[bytes], Awaitable[tuple[bytes, Result]]]
+
+
+def _timed(board: Board, verb: str, answer: _Verb) -> Answer:
+    record = board.extender
+
+    async def timed(request: web.BaseRequest) -> web.Response:
+        begun = perf_counter()
+        status, result = _OK, Result.ERROR
+        try:
+            body = await _read(request)
+            found, result = await answer(body)
+        except BadRequest as problem:
+            status, found, result = 400, f"{problem}\n".encode(), Result.BAD_REQUEST
+        finally:
+            record.answered(verb, result, perf_counter() - begun)
+        kind = _JSON if status == _OK else "text/plain"
+        return web.Response(body=found, status=status, content_type=kind)
+
+    return timed
+
+
+async def _read(request: web.BaseRequest) -> bytes:
+    pieces, size = [], 0
+    async for piece in request.content.iter_any():
+        size += len(piece)
+        if size > formats.MOST_BYTES:
+            raise BadRequest(f"more than {formats.MOST_BYTES} bytes: set nodeCacheCapable")
+        pieces.append(piece)
+    return b"".join(pieces)
+
+
+class _Extender:
+    def __init__(self, board: Board, bind: Bind | None, clock: Clock | None = None) -> None:
+        self._board = board
+        self._bind = bind
+        self._clock = clock or SystemClock()
+        self._placed = PlacedSince()
+
+    # ------------------------------------------------------------------ verbs
+
+    async def filter(self, body: bytes) -> tuple[bytes, Result]:
+        asked = formats.question(body)
+        pod, table, rules = self._known(asked)
+        if pod is None or table is None or rules is None:
+            return formats.filter_result(asked, asked.names, {}, {}), Result.OPEN
+        placed = self._placed.on(table, besides=pod)
+        found = schedule.filtered(table, rules, pod, asked.names, placed)
+        if len(found.passed) == 1:
+            # The scheduler has no choice, and does not ask for scores.
+            self._placed.note(pod, found.passed[0], table, self._clock.monotonic())
+        self._board.extender.refused(len(found.refused), len(found.closed))
+        result = Result.LENIENT if found.is_lenient else Result.OK
+        return formats.filter_result(asked, found.passed, found.refused, found.closed), result
+
+    async def prioritize(self, body: bytes) -> tuple[bytes, Result]:
+        asked = formats.question(body)
+        pod, table, rules = self._known(asked)
+        if pod is None or table is None or rules is None:
+            return formats.priorities(asked.names, [0] * len(asked.names)), Result.OPEN
+        placed = self._placed.on(table, besides=pod)
+        found = schedule.scored(table, rules, pod, asked.names, placed)
+        if found.best is not None:
+            self._placed.note(pod, asked.names[found.best], table, self._clock.monotonic())
+        if found.is_steered is not None:
+            self._board.extender.steered(is_steered=found.is_steered)
+        return formats.priorities(asked.names, found.scores), Result.OK
+
+    async def bind(self, body: bytes) -> tuple[bytes, Result]:
+        wanted = formats.binding(body)
+        if self._bind is None:
+            return formats.binding_result("this replica cannot bind"), Result.ERROR
+        try:
+            await self._bind(wanted)
+        except ReschedulerError as problem:
+            structlog.get_logger().warning(
+                "pod not bound",
+                pod=f"{wanted.namespace}/{wanted.pod}",
+                node=wanted.node,
+                problem=str(problem),
+            )
+            return formats.binding_result(str(problem)), Result.ERROR
+        self._foresee(wanted)
+        return formats.binding_result(""), Result.OK
+
+    # ------------------------------------------------------------------ what is known
+
+    def _known(self, asked: Question) -> tuple[Newcomer | None, NodeTable | None, Rules | None]:
+        offer = self._board.offer
+        if offer is None or self._clock.monotonic() - offer.table.taken_at > STALE_SECONDS:
+            return None, None, None
+        try:
+            return schedule.newcomer(asked.pod), offer.table, offer.rules
+        except (ValueError, TypeError, AttributeError, KeyError) as problem:
+            # Whatever it is, somebody wants it to run.
+            structlog.get_logger().info("cannot read a pod to be scheduled", problem=str(problem))
+            return None, None, None
+
+    def _foresee(self, bound: Binding) -> None:
+        """Asks for an early pass where the pod makes its node overloaded: nobody waits for it."""
+        offer = self._board.offer
+        if offer is None:
+            return
+        sum_of = self._placed.sum_on(bound.node, offer.table)
+        if why := schedule.why_overloaded(offer.table, offer.rules, bound.node, sum_of):
+            structlog.get_logger().debug("overload foreseen", node=bound.node, because=why)
+            self._board.call_for_a_pass(f"{bound.node} will be above its threshold")

@@ -1,0 +1,114 @@
+"""The wire format, as Go writes it and as nobody should."""
+
+import contextlib
+import json
+from typing import Any
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rescheduler.serve.extender import formats
+from rescheduler.serve.extender.formats import BadRequest, Binding
+
+POD = {"metadata": {"name": "web-1", "uid": "u"}, "spec": {"containers": []}}
+NODES: dict[str, Any] = {
+    "metadata": {},
+    "items": [{"metadata": {"name": each}, "status": {"capacity": {"cpu": "4"}}} for each in "ab"],
+}
+
+
+def body(**args: Any) -> bytes:  # noqa: ANN401
+    return json.dumps(args).encode()
+
+
+@pytest.mark.parametrize(
+    "args",
+    [
+        {"Pod": POD, "Nodes": None, "NodeNames": ["a", "b"]},
+        {"pod": POD, "nodes": None, "nodenames": ["a", "b"]},
+        {"POD": POD, "NODENAMES": ["a", "b"], "unknown": {"deep": [1]}},
+        {"Pod": POD, "NodeNames": ["a", "b"]},
+    ],
+)
+def test_names_in_any_capitals(args: dict[str, Any]) -> None:
+    asked = formats.question(body(**args))
+    assert list(asked.names) == ["a", "b"]
+    assert asked.pod == POD
+    answer = json.loads(formats.filter_result(asked, ["b"], {"a": "full"}, {}))
+    assert answer == {
+        "Nodes": None,
+        "NodeNames": ["b"],
+        "FailedNodes": {"a": "full"},
+        "FailedAndUnresolvableNodes": {},
+        "Error": "",
+    }
+
+
+@pytest.mark.parametrize("nodes", [NODES, {"Items": NODES["items"]}])
+@pytest.mark.parametrize("key", ["Nodes", "nodes"])
+def test_whole_nodes_come_back_as_they_came(key: str, nodes: dict[str, Any]) -> None:
+    asked = formats.question(body(**{"Pod": POD, key: nodes, "NodeNames": None}))
+    assert list(asked.names) == ["a", "b"]
+    answer = json.loads(formats.filter_result(asked, ["b"], {}, {"a": "in maintenance"}))
+    assert answer["NodeNames"] is None
+    assert answer["Nodes"]["items"] == NODES["items"][1:]
+    assert answer["FailedAndUnresolvableNodes"] == {"a": "in maintenance"}
+
+
+def test_none_offered_is_none_passed() -> None:
+    asked = formats.question(body(Pod=POD, NodeNames=[]))
+    assert json.loads(formats.filter_result(asked, asked.names, {}, {}))["NodeNames"] == []
+
+
+@pytest.mark.parametrize(
+    ("sent", "words"),
+    [
+        (b"", "cannot be read"),
+        (b"\xff\xfe", "cannot be read"),
+        (b"[]", "cannot be read"),
+        (b'{"Pod": 1, "NodeNames": ["a"]}', "Pod: a mapping is needed"),
+        (b'{"NodeNames": ["a"]}', "Pod: is needed"),
+        (b'{"Pod": {}}', "NodeNames: is needed, or Nodes"),
+        (b'{"Pod": {}, "Nodes": null, "NodeNames": null}', "NodeNames: is needed, or Nodes"),
+        (b'{"Pod": {}, "NodeNames": [1]}', "cannot be read"),
+        (b'{"Pod": {}, "NodeNames": "a"}', "cannot be read"),
+        (b'{"Pod": {}, "Nodes": {"items": [{}]}}', "cannot be read"),
+        (b'{"Pod": ' + b"[" * 100_000 + b"]" * 100_000 + b', "NodeNames": []}', "cannot be read"),
+    ],
+)
+def test_what_is_no_question_is_refused(sent: bytes, words: str) -> None:
+    with pytest.raises(BadRequest, match=words):
+        formats.question(sent)
+
+
+def test_scores_are_whole_numbers_of_hosts() -> None:
+    assert json.loads(formats.priorities(["a", "b"], [10, 0])) == [
+        {"Host": "a", "Score": 10},
+        {"Host": "b", "Score": 0},
+    ]
+
+
+def test_bindings() -> None:
+    sent = body(PodName="web-1", PodNamespace="shop", PodUID="u", Node="a")
+    assert formats.binding(sent) == Binding("shop", "web-1", "u", "a")
+    assert formats.binding(sent.lower().replace(b"web-1", b"web-1")) == formats.binding(sent)
+    assert json.loads(formats.binding_result("no")) == {"Error": "no"}
+    for wrong in (b"{}", b"[]", b"1", sent.replace(b"shop", b""), sent.replace(b'"u"', b"7")):
+        with pytest.raises(BadRequest):
+            formats.binding(wrong)
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3),
+)
+KEYS = st.sampled_from(["Pod", "pod", "NodeNames", "nodenames", "Nodes", "nodes", "Items", "x"])
+
+
+@given(st.binary() | st.dictionaries(KEYS, JSON).map(msgspec.json.encode))
+def test_whatever_comes_is_read_or_refused(sent: bytes) -> None:
+    for read in (formats.question, formats.binding):
+        with contextlib.suppress(BadRequest):
+            read(sent)
