@@ -131,9 +131,11 @@ def _controller_manager(folder: Path, ports: Mapping[str, int], _: Options) -> l
     ]
 
 
-def _scheduler(folder: Path, ports: Mapping[str, int], _: Options) -> list[str]:
+def _scheduler(folder: Path, ports: Mapping[str, int], options: Options) -> list[str]:
+    # With a file, it takes its login from there, and ignores what flags say of it.
+    login = f"--kubeconfig={folder / 'scheduler.kubeconfig'}"
     return [
-        f"--kubeconfig={folder / 'scheduler.kubeconfig'}",
+        f"--config={options['config']}" if options.get("config") else login,
         f"--secure-port={ports['kube-scheduler']}",
         f"--cert-dir={folder / 'certs'}",
         "--leader-elect=false",

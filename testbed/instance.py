@@ -120,7 +120,8 @@ class OwnedInstance:
         """Starts what was killed, or what is not there unasked: metrics-server, Prometheus, or one
         of `neighbours`.
 
-        Prometheus takes `tls=True` and `basic_auth=True` (`flags.BASIC_AUTH_USER`).
+        Prometheus takes `tls=True` and `basic_auth=True` (`flags.BASIC_AUTH_USER`), kube-scheduler
+        `config`, the path of its configuration.
         """
         extra: dict[str, Any] = dict(options)
         if program in ON_DEMAND:

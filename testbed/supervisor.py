@@ -326,6 +326,7 @@ def _obey(plane: ControlPlane, command: dict[str, Any]) -> dict[str, Any]:
         elif command["program"] in ON_DEMAND:
             plane.start_on_demand(command["program"], command["options"])
         else:
+            plane.options[command["program"]] = command.get("options") or {"bare": plane.bare}
             plane.start_program(command["program"])
     except (StartError, KeyError, OSError) as problem:
         return {"error": f"{type(problem).__name__}: {problem}"}

@@ -10,6 +10,7 @@ from rescheduler import __version__, config
 from rescheduler.cli.commands import cleanup
 from rescheduler.config import Configuration
 from rescheduler.config.migration import FALLBACKS, Migration, TemporaryBudget
+from rescheduler.config.stock_scheduler import Address, for_stock_scheduler
 from rescheduler.controller.shutdown import GRACE_SECONDS
 from rescheduler.documents.settings import document_of
 from rescheduler.model import names
@@ -18,6 +19,7 @@ from rescheduler.wire.resources import POD_MIGRATIONS
 
 MANIFESTS = Path(__file__).parents[2] / "manifests"
 INSTALLED = MANIFESTS / "rescheduler"
+SECOND_SCHEDULER = INSTALLED / "scheduler.yaml"
 OVERLAYS = sorted((MANIFESTS / "overlays").iterdir())
 
 Document = dict[str, Any]
@@ -54,7 +56,8 @@ def schema(*path: str) -> Any:  # noqa: ANN401
 
 
 def test_every_file_is_installed() -> None:
-    there = {path.name for path in INSTALLED.glob("*.yaml")} - {"kustomization.yaml"}
+    others = {"kustomization.yaml", SECOND_SCHEDULER.name}
+    there = {path.name for path in INSTALLED.glob("*.yaml")} - others
     assert there == set(kustomization(INSTALLED)["resources"])
 
 
@@ -286,3 +289,53 @@ def test_the_policy_is_never_in_the_way() -> None:
     policy, binding = only("MutatingAdmissionPolicy"), only("MutatingAdmissionPolicyBinding")
     assert policy["spec"]["failurePolicy"] == "Ignore"
     assert binding["spec"]["paramRef"]["parameterNotFoundAction"] == "Allow"
+
+
+# ------------------------------------------------------------------ the second scheduler
+
+
+def of_second_scheduler(kind: str) -> Document:
+    [found] = [each for each in documents(SECOND_SCHEDULER) if each["kind"] == kind]
+    return found
+
+
+def test_one_file_configures_both_sides_of_the_second_scheduler() -> None:
+    files = of_second_scheduler("ConfigMap")["data"]
+    ours = config.parse(files["rescheduler.yaml"])
+    assert ours.answered == ("filter", "score")
+    assert ours.scheduler_names == ("rescheduler-scheduler",)
+    at = Address(url=f"http://127.0.0.1:{ours.extender.port}")
+    printed = for_stock_scheduler(yaml.safe_load(files["rescheduler.yaml"]), ours, at)
+    assert yaml.safe_load(files["kube-scheduler.yaml"]) == printed
+    [lease] = [
+        rule["resourceNames"]
+        for rule in of_second_scheduler("Role")["rules"]
+        if "resourceNames" in rule
+    ]
+    assert lease == [printed["leaderElection"]["resourceName"]]
+
+
+def test_both_are_restricted_and_read_the_same_folder() -> None:
+    pod = of_second_scheduler("Deployment")["spec"]["template"]["spec"]
+    scheduler, ours = pod["containers"]
+    assert (
+        f"--config={scheduler['volumeMounts'][0]['mountPath']}/kube-scheduler.yaml"
+        in scheduler["args"]
+    )
+    assert f"--config={ours['volumeMounts'][0]['mountPath']}/rescheduler.yaml" in ours["args"]
+    for each in (scheduler, ours):
+        assert each["securityContext"] == {
+            "allowPrivilegeEscalation": False,
+            "readOnlyRootFilesystem": True,
+            "capabilities": {"drop": ["ALL"]},
+        }
+    assert pod["securityContext"]["runAsNonRoot"] is True
+
+
+def test_the_second_scheduler_has_the_rights_of_both() -> None:
+    roles = {
+        each["roleRef"]["name"]
+        for each in documents(SECOND_SCHEDULER)
+        if each["kind"] in ("ClusterRoleBinding", "RoleBinding")
+    }
+    assert {"system:kube-scheduler", "system:volume-scheduler", "rescheduler-scheduler"} <= roles

@@ -7,7 +7,7 @@ import typer
 
 from rescheduler import config
 from rescheduler.cli import commanding, settings
-from rescheduler.cli.commands import validate
+from rescheduler.cli.commands import config_scheduler, validate
 from rescheduler.cli.options import Config, Kubeconfig
 from rescheduler.cli.output import page, say
 
@@ -97,3 +97,4 @@ commanding.add(app, show, EXAMPLES_OF_SHOW)
 commanding.add(app, init, EXAMPLES_OF_INIT)
 commanding.add(app, validate.validate, EXAMPLES_OF_VALIDATE)
 commanding.add(app, schema, EXAMPLES_OF_SCHEMA)
+commanding.add(app, config_scheduler.scheduler, config_scheduler.EXAMPLES)

@@ -14,6 +14,9 @@ EXAMPLES: Final = """Examples:
 
   # Of a scheduler's configuration
   rescheduler validate --config kube-scheduler.yaml"""
+_ASKED: Final = """# A kube-scheduler asks for these verbs when it runs with what this prints:
+#   rescheduler config scheduler -f FILE
+"""
 
 
 def validate(
@@ -34,4 +37,6 @@ def validate(
         lines = yaml.safe_dump(profiles, sort_keys=False).splitlines()
         said = ["From the profiles, for which a ReschedulerConfiguration has no place:", *lines]
         say("".join(f"# {line}\n" for line in said))
+    if configuration.answered:
+        say(_ASKED)
     say(yaml.safe_dump(config.to_document(configuration), sort_keys=False))
