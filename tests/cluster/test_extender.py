@@ -4,9 +4,11 @@ import asyncio
 import contextlib
 import signal
 import socket
+import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +19,7 @@ from aiohttp import web
 
 from testbed.api import Object
 from testbed.audit import is_ready
-from testbed.builders import deployment, pod_spec, workload
+from testbed.builders import deployment, pod, pod_spec, workload
 from testbed.faultproxy import Match, drop_reply
 from testbed.processes import Running
 from tests.scenarios.looping import as_admin
@@ -77,17 +79,20 @@ class Extended:
 
     async def _has_answered(self) -> bool:
         """By more than letting everything pass."""
-        body = {"Pod": {"metadata": {}, "spec": {"containers": []}}, "NodeNames": ["nobody"]}
+        await self.scores(["nobody"])
+        return await self.metric('extender_requests_total{result="ok",verb="score"}') >= 1
+
+    async def scores(self, nodes: list[str]) -> dict[str, int]:
+        body = {"Pod": {"metadata": {}, "spec": {"containers": []}}, "NodeNames": nodes}
         async with (
             aiohttp.ClientSession() as session,
             session.post(f"http://127.0.0.1:{self.port}/prioritize", json=body) as answer,
         ):
-            await answer.read()
-        return await self.metric('extender_requests_total{result="ok",verb="score"}') >= 1
+            return {each["Host"]: each["Score"] for each in await answer.json()}
 
-    async def bind(self, pod: Object, uid: str, node: str) -> str:
+    async def bind(self, bound: Object, uid: str, node: str) -> str:
         """As a scheduler does; what is wrong with it."""
-        metadata = pod["metadata"]
+        metadata = bound["metadata"]
         names = {"PodName": metadata["name"], "PodNamespace": metadata["namespace"]}
         async with (
             aiohttp.ClientSession() as session,
@@ -171,8 +176,8 @@ def pods_of(size: int, app: str = "burst", cpu: str = "100m") -> Object:
 
 async def by_node(world: RealWorld, app: str) -> dict[str, int]:
     counts = dict.fromkeys(world.nodes, 0)
-    for pod in await world.pods(app):
-        if node := pod["spec"].get("nodeName"):
+    for each in await world.pods(app):
+        if node := each["spec"].get("nodeName"):
             counts[node] += 1
     return counts
 
@@ -202,6 +207,64 @@ async def test_new_pods_keep_away_from_maintenance_and_overload(own: OwnControlP
         found = await all_placed(world, "more", 60)
         assert found[kept] == 0
         await asked.counts('extender_requests_total{result="lenient",verb="filter"}')
+
+
+BURST = 500
+CORES = 16
+HOGS = 5
+HOG_CORES = 8
+
+
+async def test_a_burst_lands_by_what_is_really_used(own: OwnControlPlane) -> None:
+    """Beside the same burst by the scheduler alone, which goes by what pods ask for."""
+    world = own.real
+    nodes = await world.add_nodes(10, cpu=str(CORES), memory="64Gi", pods="250")
+    await asyncio.to_thread(own.owned.start, "metrics-server")
+    for number, node in enumerate(nodes[:HOGS]):
+        await world.place(partial(hog, f"hog-{number}"), on=node)
+    await world.create(pods_of(BURST, "alone"))
+    alone = imbalance(await all_placed(world, "alone", BURST), nodes)
+    await world.delete_workload("alone")
+    await world.wait("they are gone", lambda: _none(world, "alone"))
+    asked = await extended(own, "filter", "score")
+    async with asked.running():
+        await world.wait("hogs are measured", lambda: _prefers(asked, nodes))
+        await world.create(pods_of(BURST, "asked"))
+        together = imbalance(await all_placed(world, "asked", BURST), nodes)
+    before = imbalance(dict.fromkeys(nodes, 0), nodes)
+    tell(f"imbalance {before:.1f}; after {BURST} pods {alone:.1f} alone, {together:.1f} asking us")
+    assert together < 0.75 * alone
+    assert together < before
+
+
+def tell(words: str) -> None:
+    """With pytest -s."""
+    sys.stdout.write(f"{words}\n")
+
+
+def hog(name: str) -> Object:
+    """Asks for little, and uses half a node."""
+    spec = pod_spec(cpu="100m", memory="64Mi")
+    return pod(name, spec=spec, cpu_usage=str(HOG_CORES))
+
+
+def imbalance(placed: dict[str, int], nodes: list[str]) -> float:
+    """In points of cpu, by what is used: each new pod uses what it asks for."""
+    used = [
+        placed[node] * 0.1 + (HOG_CORES if number < HOGS else 0)
+        for number, node in enumerate(nodes)
+    ]
+    return 100 * (max(used) - min(used)) / CORES
+
+
+async def _none(world: RealWorld, app: str) -> bool:
+    return await world.pods(app) == []
+
+
+async def _prefers(asked: Extended, nodes: list[str]) -> bool:
+    """Whether the last node, which nobody uses, is rated above the first."""
+    scores = await asked.scores(nodes)
+    return scores[nodes[-1]] > scores[nodes[0]]
 
 
 async def test_pods_are_scheduled_while_it_is_killed_stopped_or_answers_rubbish(
@@ -268,13 +331,13 @@ async def test_bound_by_us_once_however_late_the_answer(own: OwnControlPlane) ->
         await world.wait("all of them run", lambda: world.is_complete("late"))
 
 
-async def assert_told_apart(asked: Extended, pod: Object) -> None:
+async def assert_told_apart(asked: Extended, bound: Object) -> None:
     """A binding that comes once more, and those that came too late."""
-    uid, node = pod["metadata"]["uid"], pod["spec"]["nodeName"]
+    uid, node = bound["metadata"]["uid"], bound["spec"]["nodeName"]
     other = next(each for each in asked.world.nodes if each != node)
-    assert await asked.bind(pod, uid, node) == ""
-    assert await asked.bind(pod, uid, other) == f"it is on {node} already"
-    assert await asked.bind(pod, "another", node) == "there is another pod of that name by now"
+    assert await asked.bind(bound, uid, node) == ""
+    assert await asked.bind(bound, uid, other) == f"it is on {node} already"
+    assert await asked.bind(bound, "another", node) == "there is another pod of that name by now"
 
 
 async def grant_binding(world: RealWorld) -> None:
@@ -306,9 +369,9 @@ async def test_steers_where_the_api_server_does_not(own: OwnControlPlane) -> Non
     # The scheduler by itself would rather go elsewhere.
     await world.deploy(pods_of(6, "filler", cpu="1"), on=target)
     async with asked.running() as ours:
-        pod = (await world.pods("db"))[0]
+        original = (await world.pods("db"))[0]
         run = await as_admin(
-            world, "migrate", pod["metadata"]["name"], "--to", target, "-n", world.name
+            world, "migrate", original["metadata"]["name"], "--to", target, "-n", world.name
         )
         assert run.code == 0, (run, ours.told())
         await world.wait("it is on the target", lambda: _is_on(world, "db", target))
@@ -317,4 +380,4 @@ async def test_steers_where_the_api_server_does_not(own: OwnControlPlane) -> Non
 
 async def _is_on(world: RealWorld, app: str, node: str) -> bool:
     pods = await world.pods(app)
-    return [pod["spec"].get("nodeName") for pod in pods if is_ready(pod)] == [node]
+    return [each["spec"].get("nodeName") for each in pods if is_ready(each)] == [node]
