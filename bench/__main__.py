@@ -13,7 +13,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
-from bench import balance_bound, demonstrating, observing, packing, planning, simulating
+from bench import balance_bound, demonstrating, extending, observing, packing, planning, simulating
 from testbed import build, builders
 from testbed.audit import Audit
 from testbed.instance import Instance, OwnedInstance
@@ -40,6 +40,7 @@ async def main() -> None:
     planning.measure(table)
     balance_bound.measure(table)
     packing.measure(table)
+    extending.measure(table)
     await observing.measure(table)
     Console(highlight=False, width=120).print(table)
 

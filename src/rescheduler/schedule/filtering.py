@@ -6,6 +6,7 @@ refused for it, none is, for a full cluster must still schedule; unless it is se
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import compress
 from typing import Final
 
 import numpy as np
@@ -48,7 +49,9 @@ def filtered(
     soft = _refused(table, rules, pod, rows, placed, steering)
     if not closed and not soft.any():
         return Filtered(names)
-    is_open = np.array([name not in closed for name in names], np.bool_) if closed else ~soft | soft
+    is_open = np.full(len(names), fill_value=True)
+    if closed:
+        is_open[np.isin(rows, list(table.in_maintenance))] = False
     passed = is_open & ~soft
     if not passed.any() and not rules.is_strict:
         return Filtered(_picked(names, is_open), closed=closed, is_lenient=bool(is_open.any()))
@@ -59,7 +62,7 @@ def filtered(
 
 
 def _picked(names: Sequence[str], mask: Mask) -> list[str]:
-    return [names[place] for place in np.flatnonzero(mask).tolist()]
+    return list(compress(names, mask.tolist()))
 
 
 def _closed(table: NodeTable, rows: Numbers, names: Sequence[str]) -> dict[str, str]:

@@ -18,22 +18,47 @@ def context_of(settings: Tls) -> ssl.SSLContext | None:
     """
     if not settings.cert_file:
         return None
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    context.set_alpn_protocols(_PROTOCOLS)
     files = _Files(settings)
-    files.load(context)
-    context.sni_callback = lambda _socket, _name, used: files.refresh(used)
+    context = files.newest()
+    # Called at each handshake, before a certificate is shown, whether a name is asked for or not.
+    context.sni_callback = files.show_newest
     return context
 
 
 class _Files:
     def __init__(self, settings: Tls) -> None:
         self._settings = settings
-        self._loaded: tuple[int, ...] = ()
+        self._versions: tuple[int, ...] = ()
+        self._context: ssl.SSLContext | None = None
 
-    def load(self, context: ssl.SSLContext) -> None:
+    def newest(self) -> ssl.SSLContext:
+        try:
+            versions = self._seen()
+            if self._context is None or versions != self._versions:
+                self._context, self._versions = self._read(), versions
+        except OSError as problem:
+            raise CannotListen(f"extender.tls: cannot use {problem.filename}: {problem}") from None
+        return self._context
+
+    def show_newest(
+        self, connection: ssl.SSLObject, _name: str | None, _first: ssl.SSLContext
+    ) -> None:
+        try:
+            connection.context = self.newest()
+        except CannotListen:
+            # In the middle of a change, perhaps: the last one serves on.
+            if self._context is not None:
+                connection.context = self._context
+
+    def _seen(self) -> tuple[int, ...]:
+        """Of a mounted Secret the files are links, which lead elsewhere after a change."""
+        files = (self._settings.cert_file, self._settings.key_file)
+        return tuple(Path(each).stat().st_mtime_ns for each in files)
+
+    def _read(self) -> ssl.SSLContext:
         settings = self._settings
-        before = self._versions()
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        context.set_alpn_protocols(_PROTOCOLS)
         try:
             context.load_cert_chain(settings.cert_file, settings.key_file)
         except (OSError, ssl.SSLError) as problem:
@@ -42,7 +67,7 @@ class _Files:
             ) from None
         if settings.client_ca_file:
             self._demand_certificates(context)
-        self._loaded = before
+        return context
 
     def _demand_certificates(self, context: ssl.SSLContext) -> None:
         try:
@@ -52,18 +77,3 @@ class _Files:
                 f"extender.tls.clientCaFile: cannot use {self._settings.client_ca_file}: {problem}"
             ) from None
         context.verify_mode = ssl.CERT_REQUIRED
-
-    def _versions(self) -> tuple[int, ...]:
-        """Of a mounted Secret the files are links, which lead elsewhere after a change."""
-        files = (self._settings.cert_file, self._settings.key_file)
-        return tuple(Path(each).stat().st_mtime_ns for each in files)
-
-    def refresh(self, context: ssl.SSLContext) -> None:
-        """At each handshake, before the certificate is sent. What cannot be read now may be in the
-        middle of a change: the last one serves on.
-        """
-        try:
-            if self._versions() != self._loaded:
-                self.load(context)
-        except (OSError, CannotListen):
-            return
