@@ -31,6 +31,7 @@ ONLY_REAL: Final[Mapping[str, str]] = {
     "test_embedded_scheduler": _TWIN,
     "test_every_field": _HTTP,
     "test_exact_requests": _JUDGE,
+    "test_extender": "a stock kube-scheduler, which asks us over HTTP",
     "test_fit_oracle": _JUDGE,
     "test_following_trouble": _HTTP,
     "test_following_wire": _HTTP,

@@ -16,6 +16,7 @@ from rescheduler.embedded.virtual_time import VirtualTimeLoop
 from testbed.instance import Instance
 from testbed.world import make_kind_of_world
 from tests.control_plane import instance
+from tests.scenarios.drawing import drawn
 from tests.scenarios.embedded_process import speaking_apart
 from tests.scenarios.embedded_world import make_embedded_world
 from tests.scenarios.own_cluster import OwnCluster, OwnEmbedded, own_control_plane
@@ -29,6 +30,7 @@ CLUSTERS: Mapping[str, Callable[[], asyncio.AbstractEventLoop]] = {
 }
 SEED = int(os.environ.get("CLUSTER_SEED", "0"))
 _PARAMETER = "_asyncio_loop_factory"
+_SHARE = 1 / 2
 
 
 def pytest_asyncio_loop_factories() -> Mapping[str, Callable[[], asyncio.AbstractEventLoop]]:
@@ -41,9 +43,25 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         raise pytest.UsageError(f"CLUSTERS is {chosen!r}, not one of real, embedded and both")
     if chosen == "both":
         return
-    left = [item for item in items if _cluster_of(item) not in (chosen, "")]
-    items[:] = [item for item in items if _cluster_of(item) in (chosen, "")]
-    config.hook.pytest_deselected(items=left)
+    wanted = [item for item in items if _cluster_of(item) in (chosen, "")]
+    if chosen == "real":
+        wanted = _drawn_of_each_file(wanted)
+    kept = {id(item) for item in wanted}
+    config.hook.pytest_deselected(items=[item for item in items if id(item) not in kept])
+    items[:] = wanted
+
+
+def _drawn_of_each_file(items: list[pytest.Item]) -> list[pytest.Item]:
+    """Half of its scenarios, another half each time: all of them run on the embedded cluster. Not
+    of matrices, which draw by themselves, nor of what does not run there.
+    """
+    cases: dict[str, list[pytest.Item]] = {}
+    for item in items:
+        draws = hasattr(getattr(item, "module", None), drawn.__name__)
+        is_whole = draws or _cluster_of(item) != "real"
+        cases.setdefault(item.nodeid if is_whole else item.location[0], []).append(item)
+    chosen = (drawn(each, matrix="SCENARIO", share=_SHARE) for each in cases.values())
+    return [item for each in chosen for item in each]
 
 
 def _cluster_of(item: pytest.Item) -> str:
