@@ -3,6 +3,7 @@
 from datetime import datetime
 from typing import Final
 
+from rescheduler.model.names import PASS
 from rescheduler.model.objects import Object, is_terminating, spec
 from rescheduler.model.podmigration.methods import Method
 from rescheduler.model.podmigration.steps import Phase, Step
@@ -43,6 +44,16 @@ def strategy_of(record: Object) -> str:
 def is_asked(record: Object) -> bool:
     """By a person, who may have written the record himself; else we chose the move."""
     return bool(spec(record).get("asked", True))
+
+
+def pass_of(record: Object) -> str:
+    """When the pass began that decided it, for all of its records alike; empty: none did."""
+    return str((record["metadata"].get("annotations") or {}).get(PASS) or "")
+
+
+def is_forced(record: Object) -> bool:
+    """By the command `drain`."""
+    return bool(spec(record).get("forced"))
 
 
 def attempt_of(record: Object) -> int:
