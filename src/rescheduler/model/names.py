@@ -53,7 +53,7 @@ POD_UID = "rescheduler.io/pod-uid"
 GROUP = "rescheduler.io/group"
 STEERING = "rescheduler.io/steering"
 # And the pass that decided it, by when it began: of one pass some are asked for minutes later.
-PASS = "rescheduler.io/pass"
+PLANNED_IN = "rescheduler.io/pass"
 
 # On a temporary PodDisruptionBudget: the name of the record that it belongs to.
 RECORD = "rescheduler.io/migration"

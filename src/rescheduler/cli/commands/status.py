@@ -18,6 +18,7 @@ from rescheduler.clock import Clock, SystemClock
 from rescheduler.errors import ReschedulerError
 
 if TYPE_CHECKING:
+    from rescheduler.cli.render.status_deployment import Installed
     from rescheduler.controller.leader_session import Connect
     from rescheduler.kube import KubeApi
     from rescheduler.model.snapshot import Snapshot
@@ -69,18 +70,22 @@ async def looked(
         known = await _records(kube, configuration, missing)
         unread = next((each for each in missing if isinstance(each, records.NoRecords)), None)
         snapshot = await _snapshot(kube, clock, configuration, missing)
+        leader = status_figures.leader_of(lease, clock.now())
+        is_led = not knows_lease or (leader is not None and leader.is_alive)
+        installed = None if is_led else await _installed(kube, configuration)
     if len(missing) == len((lease, known, snapshot)):
         raise _as_one(missing)
     now = clock.now()
-    found = status_figures.of(
-        known,
-        lease,
-        now,
-        maintenance=_maintenance(snapshot),
-        missing=map(str, missing),
+    seen = status_figures.Seen(
+        records=known,
+        lease=lease,
         knows_lease=knows_lease,
+        installed=installed,
+        maintenance=_maintenance(snapshot),
         pods=None if snapshot is None else frozenset(snapshot.pods.uids),
+        missing=tuple(map(str, missing)),
     )
+    found = status_figures.of(seen, configuration, now)
     if isinstance(unread, records.NotInstalled):
         found = replace(found, first=records.INSTALLING)
     found = replace(found, knows_records=unread is None)
@@ -142,6 +147,31 @@ async def _snapshot(
     except ReschedulerError as problem:
         missing.append(problem)
         return None
+
+
+async def _installed(kube: "KubeApi", configuration: config.Configuration) -> "Installed | None":
+    """Beside the Lease, as `manifests/rescheduler` has it. Who may not look is told of nobody's
+    Deployment: all else can be told without.
+    """
+    from rescheduler.cli.render.status_deployment import Installed, selector_of
+    from rescheduler.cli.render.status_stuck import DEPLOYMENT
+    from rescheduler.kube import errors
+    from rescheduler.wire import DEPLOYMENTS, PODS
+
+    namespace = configuration.leader_election.resource_namespace
+    try:
+        # A list, as who may only look has no right to get it.
+        there = await kube.list(DEPLOYMENTS, namespace=namespace)
+    except errors.KubeError:
+        return None
+    deployment = next((each for each in there if each["metadata"]["name"] == DEPLOYMENT), None)
+    if deployment is None:
+        return None
+    try:
+        pods = await kube.list(PODS, namespace=namespace, labels=selector_of(deployment))
+    except errors.KubeError:
+        pods = []
+    return Installed(deployment=deployment, pods=pods)
 
 
 def _maintenance(snapshot: "Snapshot | None") -> Mapping[str, str]:

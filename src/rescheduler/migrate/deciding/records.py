@@ -99,7 +99,7 @@ def build(
             "name": name_of(move.pod, move.uid, attempt),
             "namespace": move.namespace,
             "labels": marks,
-            **({"annotations": {names.PASS: move.planned_at}} if move.planned_at else {}),
+            **({"annotations": {names.PLANNED_IN: move.planned_at}} if move.planned_at else {}),
         },
         "spec": spec,
     }

@@ -3,7 +3,7 @@
 from datetime import datetime
 from typing import Final
 
-from rescheduler.model.names import PASS
+from rescheduler.model.names import PLANNED_IN
 from rescheduler.model.objects import Object, is_terminating, spec
 from rescheduler.model.podmigration.methods import Method
 from rescheduler.model.podmigration.steps import Phase, Step
@@ -48,7 +48,7 @@ def is_asked(record: Object) -> bool:
 
 def pass_of(record: Object) -> str:
     """When the pass began that decided it, for all of its records alike; empty: none did."""
-    return str((record["metadata"].get("annotations") or {}).get(PASS) or "")
+    return str((record["metadata"].get("annotations") or {}).get(PLANNED_IN) or "")
 
 
 def is_forced(record: Object) -> bool:
@@ -105,6 +105,11 @@ def is_over(record: Object) -> bool:
 
 def has_failed(record: Object) -> bool:
     return phase_of(record) is Phase.FAILED
+
+
+def is_in_progress(record: Object) -> bool:
+    """And nobody has deleted it."""
+    return is_unfinished(record) and phase_of(record) is Phase.IN_PROGRESS
 
 
 def is_unfinished(record: Object) -> bool:
