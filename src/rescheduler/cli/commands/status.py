@@ -1,7 +1,7 @@
 """`rescheduler status`: how it stands, on one screen, from what the cluster keeps."""
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
 
@@ -9,8 +9,7 @@ import typer
 
 from rescheduler import config
 from rescheduler.cli import records, settings
-from rescheduler.cli.clusters import connecting
-from rescheduler.cli.commanding import set_up_logs
+from rescheduler.cli.clusters import connecting, log_what_is_seen
 from rescheduler.cli.options import Config, Context, Kubeconfig
 from rescheduler.cli.output import page, say
 from rescheduler.cli.progress import Progress
@@ -50,7 +49,6 @@ def status(
 
     Exit status: 0, 1 when something of it cannot be seen, 2 for wrong usage.
     """
-    set_up_logs(quiet=True)
     configuration = settings.load(config_file, settings.kubeconfig_flag(kubeconfig)).configuration
     connect = connecting(configuration.client_connection.kubeconfig, context)
     raise typer.Exit(asyncio.run(looked(configuration, connect, SystemClock(), output)))
@@ -66,6 +64,8 @@ async def looked(
     async with connect() as kube:
         missing: list[ReschedulerError] = []
         lease = await _lease(kube, configuration, missing)
+        if missing and _is_of_all(missing[0]):
+            raise missing[0]
         knows_lease = not missing
         known = await _records(kube, configuration, missing)
         unread = next((each for each in missing if isinstance(each, records.NoRecords)), None)
@@ -74,7 +74,7 @@ async def looked(
         is_led = not knows_lease or (leader is not None and leader.is_alive)
         installed = None if is_led else await _installed(kube, configuration)
     if len(missing) == len((lease, known, snapshot)):
-        raise _as_one(missing)
+        raise ReschedulerError("\n".join(map(str, missing)))
     now = clock.now()
     seen = status_figures.Seen(
         records=known,
@@ -100,12 +100,11 @@ async def looked(
     return _FAILED if missing else 0
 
 
-def _as_one(missing: Sequence[ReschedulerError]) -> ReschedulerError:
+def _is_of_all(problem: ReschedulerError) -> bool:
+    """Whatever is asked of this API server ends the same."""
     from rescheduler.kube import errors
 
-    if isinstance(missing[0], errors.Unavailable | errors.Unauthorized | errors.Untrusted):
-        return missing[0]  # the same of all
-    return ReschedulerError("\n".join(map(str, missing)))
+    return isinstance(problem, errors.Unavailable | errors.Unauthorized | errors.Untrusted)
 
 
 async def _lease(
@@ -143,10 +142,12 @@ async def _snapshot(
 
     try:
         with Progress(["reading the cluster"]):
-            return (await take(kube, clock, configuration.usage)).snapshot
+            snapshot = (await take(kube, clock, configuration.usage)).snapshot
     except ReschedulerError as problem:
         missing.append(problem)
         return None
+    log_what_is_seen(snapshot)
+    return snapshot
 
 
 async def _installed(kube: "KubeApi", configuration: config.Configuration) -> "Installed | None":
