@@ -44,8 +44,9 @@ def status(
     """Show how the rescheduler stands: on one screen, with the next thing to do.
 
     Computed from what the cluster keeps (PodMigrations, the Lease, nodes and pods),
-    so that a restart loses nothing, and it works while none is running. What cannot
-    be seen, or is not installed, is named, with the way out.
+    so that a restart loses nothing, and it works while none is running: then it says
+    what is wrong with the Deployment, if there is one. What cannot be seen, or is
+    not installed, is named, with the way out.
 
     Exit status: 0, 1 when something of it cannot be seen, 2 for wrong usage.
     """
