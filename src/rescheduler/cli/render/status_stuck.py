@@ -99,7 +99,7 @@ def _why_it_waits(
         why = f"{len(under_way)} under way, and no more may be (migration.workers)"
         return why, "rescheduler get migrations -A -o wide"
     if beside := [each for each in under_way if each["metadata"]["namespace"] == namespace]:
-        why = f"{counted(len(beside), 'other')} there under way: one may wait for the other"
+        why = f"{len(beside)} under way there, for which they may wait"
         return why, f"rescheduler get migrations -n {namespace} -o wide"
     why = f"{holder or 'whoever runs'} has not begun them, and its log says why"
     return why, _log_of(holder, record, configuration.leader_election.resource_namespace)

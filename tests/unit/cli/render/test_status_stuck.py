@@ -85,7 +85,7 @@ def test_who_waits_behind_others_is_told_behind_whom() -> None:
     [(_, why, _)] = told(status(waiting(), elsewhere, configuration=one))
     assert why == "1 under way, and no more may be (migration.workers)"
     [(_, why, todo)] = told(status(waiting(), here))
-    assert why == "1 other there under way: one may wait for the other"
+    assert why == "1 under way there, for which they may wait"
     assert todo == "rescheduler get migrations -n shop -o wide"
     [(_, why, _)] = told(status(waiting(), elsewhere))
     assert "log says why" in why
