@@ -1,8 +1,10 @@
 """What commands say where something is missing: what it is, and the way out."""
 
 import json
+import re
 
 import pytest
+import yaml
 
 from testbed.faultproxy import Match, fail
 from testbed.world import World
@@ -94,13 +96,44 @@ async def test_without_rights_to_the_lease_pause_and_status_say_so(world: World)
     assert any(each.endswith(asking) for each in status.lines)
 
 
-@pytest.mark.parametrize("command", ["status", "get migrations", "migrate web-1", "pause"])
+ASKING = ["status", "get migrations", "migrate web-1", "pause", "drain n1", "cleanup", "run --once"]
+
+
+@pytest.mark.parametrize("command", ASKING)
 async def test_with_the_api_server_away_one_sentence_tells_what_to_check(
     world: World, command: str
 ) -> None:
     world.api_url = "https://127.0.0.1:1"
     told = await as_admin(world, *command.split())
     assert (told.code, told.out) == (1, "")
-    [line] = told.err.splitlines()
+    *log, line = told.err.splitlines()
+    assert bool(log) == command.startswith("run")
     assert "Cannot connect to host 127.0.0.1:1: Connection refused; check that it runs" in line
     assert line.endswith("kubectl cluster-info")
+
+
+async def test_the_context_that_is_named_counts_and_not_the_current_one(world: World) -> None:
+    """Of whose cluster, user and namespace."""
+    path = world.folder / "two.kubeconfig"
+    document = yaml.safe_load(world.admin_kubeconfig().read_text())
+    away = {"name": "away", "cluster": {"server": "https://127.0.0.1:1"}}
+    document["clusters"].append(away)
+    [here] = document["contexts"]
+    here["context"]["namespace"] = world.name
+    document["contexts"].append(
+        {"name": "elsewhere", "context": {"cluster": "away", "user": here["context"]["user"]}}
+    )
+    document["current-context"] = "elsewhere"
+    path.write_text(yaml.safe_dump(document))
+    login = ("--kubeconfig", str(path), "--context")
+    found = await ended(
+        await world.start_unprivileged("get", "migrations", *login, here["name"], "--v=4")
+    )
+    assert (found.code, found.out) == (0, "")
+    assert f"No resources found in {world.name} namespace." in found.err
+    assert re.search(
+        "asked the API server .*verb=list resource=podmigrations answer=200", found.err
+    )
+    unknown = await ended(await world.start_unprivileged("status", *login, "nobody's"))
+    assert unknown.code == 1
+    assert "nobody's" in unknown.err

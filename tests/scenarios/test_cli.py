@@ -1,7 +1,11 @@
 """`rescheduler get`, `status` and `migrate`, as people type them."""
 
 import json
+import re
 
+import yaml
+
+from testbed.builders import deployment
 from tests.scenarios.asking import ask
 from tests.scenarios.deploying import deploy_web
 from tests.scenarios.looping import as_admin, controller, election
@@ -29,6 +33,12 @@ async def test_get_prints_records_as_kubectl_does(world: World) -> None:
     assert names.out == f"podmigration.rescheduler.io/{name}\n"
     one = await as_admin(world, "get", "migrations", name, "-n", world.name, "-o", "json")
     assert json.loads(one.out)["metadata"]["name"] == name
+    in_yaml = await as_admin(world, "get", "migrations", name, "-n", world.name, "-o", "yaml")
+    assert yaml.safe_load(in_yaml.out) == json.loads(one.out)
+    assert not in_yaml.out.startswith("{")
+    every = await as_admin(world, "get", "migrations", "-n", world.name, "-o", "yaml")
+    listed = yaml.safe_load(every.out)
+    assert (listed["kind"], listed["items"]) == ("List", [json.loads(one.out)])
     unknown = await as_admin(world, "get", "migrations", name + "x", "-n", world.name)
     assert unknown.code == 1
     assert f'did you mean "{name}"?' in unknown.err
@@ -49,6 +59,22 @@ async def test_migrate_picks_a_node_waits_and_tells(world: World) -> None:
     assert moved.lines[0].endswith(f"created: {world.name}/{pod} {full} -> {empty}")
     assert moved.lines[-1].startswith(f"pod/{pod} moved: Completed: ")
     assert (await world.nodes_of("web")).count(empty) == 1
+
+
+async def test_migrate_takes_a_pod_to_the_node_that_is_named(world: World) -> None:
+    """Not to the one that it would choose itself."""
+    full, _ = await deploy_web(world, 2)
+    [other] = await world.add_nodes(1, cpu="2")
+    await world.deploy(deployment("beside", replicas=1), on=other)
+    pod = min(each["metadata"]["name"] for each in await world.pods("web"))
+    path = str(world.configuration(enabledStrategies=[]))
+    flags = ("-n", world.name, "--to", other, "--config", path)
+    async with controller(world, enabledStrategies=[], reschedulingInterval="1s"):
+        moved = await as_admin(world, "migrate", pod, *flags)
+    assert moved.code == 0, moved
+    assert moved.lines[0].endswith(f"created: {world.name}/{pod} {full} -> {other}")
+    assert moved.lines[-1].startswith(f"pod/{pod} moved: Completed: ")
+    assert sorted(await world.nodes_of("web")) == sorted([full, other])
 
 
 async def test_migrate_refuses_what_planning_refuses_and_what_is_paused(world: World) -> None:
@@ -108,6 +134,61 @@ async def test_status_says_who_leads_what_came_of_it_and_what_to_do(world: World
     assert document["ended"]["successPercent"] == 100
     assert document["waiting"] == 1
     assert document["next"] == "rescheduler resume"
+
+
+async def test_status_tells_how_uneven_the_cluster_is_and_what_passes_did(world: World) -> None:
+    await deploy_web(world, 2)
+    assert (await world.run(maxReschedulePods=1)).code == 0
+    assert len(await world.records()) == 1
+    path = str(world.configuration())
+    told = await as_admin(world, "status", "--config", path)
+    assert told.code == 0, told
+    number = r"\d+\.\d"
+    uneven = rf"; imbalance cpu {number}, memory {number}, pods {number} points$"
+    [cluster] = [line for line in told.lines if line.startswith("Cluster: ")]
+    assert re.search(uneven, cluster), cluster
+    [passed] = [line for line in told.lines if line.startswith("Passes: ")]
+    assert re.fullmatch(r"Passes:     \d+[smh] ago: 1 of 1 moved", passed)
+    document = json.loads((await as_admin(world, "status", "-o", "json", "--config", path)).out)
+    assert document["imbalance"]["cpu"] > 0
+    [one] = document["passes"]
+    assert (one["moves"], one["moved"], one["ended"]) == (1, 1, 1)
+
+
+async def test_status_says_what_is_wrong_with_a_deployment_that_does_not_lead(
+    world: World,
+) -> None:
+    [node] = await world.add_nodes(1)
+    await world.deploy(deployment("rescheduler-scheduler", replicas=1), on=node)
+    path = str(world.configuration(**election(world)))
+    idle = await as_admin(world, "status", "--config", path)
+    assert idle.code == 0, idle
+    assert "Leader:     nobody" in idle.lines
+    words = (
+        f"Stuck:      Deployment {world.name}/rescheduler-scheduler: 1 of 1 Ready, but none holds"
+    )
+    assert any(line.startswith(words) for line in idle.lines), idle.out
+    assert idle.lines[-1].startswith(f"Next:       kubectl -n {world.name} logs -l ")
+    await world.scale("rescheduler-scheduler", 0)
+    stopped = await as_admin(world, "status", "--config", path)
+    assert "rescheduler-scheduler: it is scaled to 0" in stopped.out
+    scaling = f"kubectl -n {world.name} scale deployment rescheduler-scheduler --replicas=2"
+    assert stopped.lines[-1] == f"Next:       {scaling}"
+
+
+async def test_status_names_what_strategies_have_given_up(world: World) -> None:
+    await deploy_web(world, 1)
+    await world.afflict_copies(never_ready="true")
+    settings = {"migration": {"readyTimeout": "2s", "retry": {"attempts": 1}}}
+    assert (await world.run(**settings)).code == 1
+    [record] = await world.records()
+    pod, name = record["spec"]["pod"]["name"], record["metadata"]["name"]
+    told = await as_admin(world, "status", "--config", str(world.configuration(**settings)))
+    words = "failed once, and no strategy tries again: NotReadyInTime: "
+    assert f"Stuck:      {world.name}/{pod}: {words}" in told.out
+    assert told.lines[-1] == f"Next:       rescheduler retry {name} -n {world.name}"
+    patient = await as_admin(world, "status", "--config", str(world.configuration()))
+    assert "Stuck:      nothing" in patient.lines
 
 
 async def test_status_names_a_failed_one_and_the_command_for_it(world: World) -> None:

@@ -8,7 +8,7 @@ from pathlib import PurePath
 import typer
 
 from rescheduler.cli import output
-from rescheduler.cli.commanding import NAME, PLUGIN, add
+from rescheduler.cli.commanding import NAME, PLUGIN, TELLS_NOTHING, add
 from rescheduler.cli.commands import (
     cleanup,
     completion,
@@ -40,7 +40,7 @@ app = typer.Typer(
     rich_markup_mode=None,
 )
 
-add(app, demo.demo, demo.EXAMPLES)
+add(app, demo.demo, demo.EXAMPLES, verbosity=demo.VERBOSITY)
 add(app, plan.plan, plan.EXAMPLES)
 add(app, simulate.simulate, simulate.EXAMPLES)
 add(app, run.run, run.EXAMPLES)
@@ -52,8 +52,8 @@ add(app, drain.drain, drain.EXAMPLES)
 add(app, retry.retry, retry.EXAMPLES)
 add(app, cleanup.cleanup, cleanup.EXAMPLES)
 add(app, validate.validate, validate.EXAMPLES)
-add(app, completion.completion, completion.EXAMPLES)
-add(app, version.version, version.EXAMPLES)
+add(app, completion.completion, completion.EXAMPLES, verbosity=TELLS_NOTHING)
+add(app, version.version, version.EXAMPLES, verbosity=TELLS_NOTHING)
 app.add_typer(config.app, name="config")
 app.add_typer(get.app, name="get")
 app.add_typer(explain.app, name="explain")

@@ -3,13 +3,16 @@
 import asyncio
 from typing import TYPE_CHECKING, Final
 
-from rescheduler.cli.commanding import set_up_logs
+import structlog
+
 from rescheduler.cli.progress import Progress
-from rescheduler.config import UsageSettings
+from rescheduler.config import Configuration
 
 if TYPE_CHECKING:
+    from contextlib import AbstractAsyncContextManager
+
     from rescheduler.controller.leader_session import Connect
-    from rescheduler.kube import Heard
+    from rescheduler.kube import Heard, KubeApi
     from rescheduler.model.snapshot import Snapshot
     from rescheduler.observe.files import Loaded
 
@@ -18,35 +21,62 @@ _MOST_TOLD: Final = 10
 
 
 def connecting(kubeconfig: str, context: str | None, heard: "Heard | None" = None) -> "Connect":
-    """`heard` is told of each request."""
+    """`heard` is told of each request, instead of the log."""
     # Slow to import, and not needed to print a usage message.
     from rescheduler import kube
 
-    told = heard or kube.nobody
-    return lambda: kube.connect(kubeconfig, context, heard=told)
+    def connect() -> "AbstractAsyncContextManager[KubeApi]":
+        structlog.get_logger().info(
+            "connecting to the cluster",
+            kubeconfig=kubeconfig or "of the environment",
+            context=context or "the current one",
+        )
+        return kube.connect(kubeconfig, context, heard=heard or _log_request)
+
+    return connect
 
 
-def load(
-    files: list[str] | None,
-    kubeconfig: str,
-    context: str | None,
-    usage: UsageSettings | None = None,
-) -> "Loaded":
+def _log_request(verb: str, resource: str, code: int, seconds: float) -> None:
+    structlog.get_logger().debug(
+        "asked the API server",
+        verb=verb,
+        resource=resource,
+        answer=code or "none",
+        seconds=round(seconds, 3),
+    )
+
+
+def load(files: list[str] | None, configuration: Configuration, context: str | None) -> "Loaded":
     """What there is now; a live one is only looked at. Raises ReschedulerError."""
     from rescheduler.observe.files import load
 
-    # What is logged on the way is told at the end, in one place.
-    set_up_logs(quiet=True)
     with Progress(["reading the cluster"]):
-        return load(*files) if files else asyncio.run(_take(kubeconfig, context, usage))
+        loaded = load(*files) if files else asyncio.run(_take(configuration, context))
+    log_what_is_seen(loaded.snapshot)
+    return loaded
 
 
-async def _take(kubeconfig: str, context: str | None, usage: UsageSettings | None) -> "Loaded":
+async def _take(configuration: Configuration, context: str | None) -> "Loaded":
     from rescheduler.clock import SystemClock
     from rescheduler.observe.files import take
 
-    async with connecting(kubeconfig, context)() as api:
-        return await take(api, SystemClock(), usage)
+    async with connecting(configuration.client_connection.kubeconfig, context)() as api:
+        return await take(api, SystemClock(), configuration.usage)
+
+
+def log_what_is_seen(snapshot: "Snapshot") -> None:
+    log = structlog.get_logger()
+    log.info(
+        "cluster read",
+        nodes=len(snapshot.nodes),
+        pods=len(snapshot.rows),
+        not_seen=[gap.source for gap in snapshot.gaps if not gap.left_out],
+        unreadable=len(snapshot.unreadable),
+    )
+    for kind, objects in sorted(snapshot.objects.items()):
+        log.debug("objects read", kind=kind, number=len(objects))
+    for gap in snapshot.gaps:
+        log.debug("not seen", kind=gap.source, because=gap.reason)
 
 
 def missing(snapshot: "Snapshot") -> tuple[str, ...]:

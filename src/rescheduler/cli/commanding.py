@@ -2,10 +2,9 @@
 
 import functools
 import inspect
-import re
 from collections.abc import Callable
 from contextvars import ContextVar
-from typing import Annotated, Any, Final
+from typing import Annotated, Any, Final, TextIO
 
 import typer
 from typer.core import TyperCommand
@@ -18,27 +17,25 @@ PLUGIN: Final = "kubectl-reschedule"
 
 _asked: ContextVar[int | None] = ContextVar("verbosity that was asked for", default=None)
 
-_TYPE: Final = re.compile(r" <[a-z]+>")
-_NAME: Final = re.compile(r"\{([A-Z/]+)\}")
-"""An argument that has to be given, as typer writes it in the line of usage."""
+_USUAL: Final = 2
+"""Verbosity of a log that nobody asked to be otherwise."""
 
 _VERBOSITY: Final = "verbosity"
-_Verbosity = Annotated[
-    int | None,
-    typer.Option(
-        "--v",
-        metavar="N",
-        help="Verbosity of the log, on standard error. 2: what happens; 4: also why nothing does.",
-    ),
-]
+TELLS: Final = "Verbosity of the log, on standard error. 2: what happens; 4: also why nothing does."
+TELLS_NOTHING: Final = "Taken as by every command; there is nothing to log here."
 
 
 class Command(TyperCommand):
     """Every command is one of these."""
 
-    def get_help(self, ctx: Any) -> str:  # noqa: ANN401 - typer's own
-        """Without types: what a flag takes, its metavar says."""
-        return _TYPE.sub("", _NAME.sub(r"\1", super().get_help(ctx)))
+    def __init__(self, *given: Any, **named: Any) -> None:  # noqa: ANN401 - typer's own
+        super().__init__(*given, **named)
+        for each in self.params:
+            _hide_type(each)
+
+    def collect_usage_pieces(self, ctx: Any) -> list[str]:  # noqa: ANN401 - typer's own
+        """Without the braces that typer puts around what has to be given."""
+        return [each.strip("{}") for each in super().collect_usage_pieces(ctx)]
 
     def format_epilog(self, ctx: Any, formatter: Any) -> None:  # noqa: ANN401 - typer's own
         """As it is written, and with the name by which it was called."""
@@ -49,19 +46,42 @@ class Command(TyperCommand):
             formatter.write("\n".join(["", head, *examples, ""]))
 
 
+def _hide_type(parameter: Any) -> None:  # noqa: ANN401 - typer's own
+    """In the help: what a flag takes, its metavar says, or the values that it may have."""
+    shown = parameter.display_type_rich
+
+    def values(ctx: Any) -> str:  # noqa: ANN401 - typer's own
+        told = str(shown(ctx=ctx))
+        return told.strip("<>") if "|" in told else told
+
+    is_argument = parameter.param_type_name == "argument"
+    parameter.display_type_rich = (lambda ctx: "") if is_argument else values  # noqa: ARG005
+
+
 def _as_called(line: str, called: str) -> str:
     is_call = line.startswith(f"{NAME} ")
     return called + line[len(NAME) :] if is_call else line.replace(f"| {NAME} ", f"| {called} ")
 
 
-def set_up_logs(*, form: logs.Format = "text", quiet: bool = False, verbosity: int = 2) -> None:
+def set_up_logs(
+    *,
+    form: logs.Format = "text",
+    quiet: bool = False,
+    to: TextIO | None = None,
+) -> None:
     """Quiet: the command tells in its own words what it meets; who asks for a log has one."""
     asked = _asked.get()
     logs.set_up(
-        verbosity=verbosity if asked is None else asked,
+        verbosity=_USUAL if asked is None else asked,
         form=form,
         quiet=quiet and asked is None,
+        to=to,
     )
+
+
+def verbosity() -> int | None:
+    """As it was asked for; None: nobody asked for a log."""
+    return _asked.get()
 
 
 def is_logging() -> bool:
@@ -70,27 +90,39 @@ def is_logging() -> bool:
 
 
 def add(
-    app: typer.Typer, function: Callable[..., Any], examples: str, *, name: str | None = None
+    app: typer.Typer,
+    function: Callable[..., Any],
+    examples: str,
+    *,
+    name: str | None = None,
+    verbosity: str = TELLS,
 ) -> None:
-    app.command(name or function.__name__, cls=Command, epilog=examples)(_with_verbosity(function))
+    """`verbosity`: what the help says of --v."""
+    command = _with_verbosity(function, verbosity)
+    # Whole: typer would cut it off in the list of commands.
+    summary = " ".join((inspect.getdoc(function) or "").split("\n\n")[0].split())
+    named = name or function.__name__
+    app.command(named, cls=Command, epilog=examples, short_help=summary)(command)
 
 
-def _with_verbosity(function: Callable[..., Any]) -> Callable[..., Any]:
-    """The same with one flag more, the last of all."""
+def _with_verbosity(function: Callable[..., Any], words: str) -> Callable[..., Any]:
+    """The same with one flag more, the last of all, which is in force before anything is done."""
+    flag = Annotated[int | None, typer.Option("--v", metavar="N", help=words)]
 
     @functools.wraps(function)
     def command(*given: Any, **named: Any) -> Any:  # noqa: ANN401 - whatever it takes
         _asked.set(named.pop(_VERBOSITY, None))
+        set_up_logs(quiet=True)
         return function(*given, **named)
 
     known = inspect.signature(function)
     more = inspect.Parameter(
-        _VERBOSITY, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=_Verbosity
+        _VERBOSITY, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=flag
     )
     command.__signature__ = known.replace(  # type: ignore[attr-defined]
         parameters=[*known.parameters.values(), more]
     )
-    command.__annotations__ = {**function.__annotations__, _VERBOSITY: _Verbosity}
+    command.__annotations__ = {**function.__annotations__, _VERBOSITY: flag}
     return command
 
 

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Final, TextIO
 
-from rescheduler import logs
+from rescheduler.cli.commanding import set_up_logs
 from rescheduler.errors import ReschedulerError
 
 _LAST_LINES: Final = 10
@@ -50,7 +50,7 @@ def log_file(path: Path | None) -> Iterator[Log]:
     except OSError as problem:
         raise _unwritable(path, problem) from None
     lines = Log(file)
-    logs.set_up(to=lines)
+    set_up_logs(to=lines)
     try:
         yield lines
     finally:

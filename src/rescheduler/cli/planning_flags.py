@@ -6,10 +6,13 @@ from typing import TYPE_CHECKING
 
 from rescheduler import config
 from rescheduler.cli import clusters, settings
+from rescheduler.cli.commanding import is_logging
 from rescheduler.cli.render.layout import counted
 from rescheduler.cli.wrong_flags import Problems
 
 if TYPE_CHECKING:
+    from rescheduler.model.moves import Plan
+    from rescheduler.model.snapshot import Snapshot
     from rescheduler.observe.files import Loaded
 
 
@@ -36,11 +39,11 @@ class PlanningFlags:
         return PlanningInput(self._in_force(configuration), loaded)
 
     def _configuration(self) -> config.Configuration:
-        return settings.load(self.config_file).configuration
+        flags = settings.kubeconfig_flag(self.kubeconfig)
+        return settings.load(self.config_file, flags).configuration
 
     def _load(self, configuration: config.Configuration) -> "Loaded":
-        kubeconfig = self.kubeconfig or configuration.client_connection.kubeconfig
-        return clusters.load(self.files, kubeconfig, self.context, configuration.usage)
+        return clusters.load(self.files, configuration, self.context)
 
     def _in_force(self, configuration: config.Configuration) -> config.Configuration:
         if self.strategies:
@@ -67,3 +70,12 @@ class PlanningInput:
         snapshot, taken_at = self.loaded.snapshot, self.loaded.taken_at
         when = f" as of {taken_at}" if taken_at else ""
         return f"{counted(len(snapshot.nodes), 'node')}, {counted(len(snapshot.rows), 'pod')}{when}"
+
+
+def log_plan(snapshot: "Snapshot", decided: "Plan") -> None:
+    """As a pass of `run` logs it, for who asks for a log: also why each pod stays."""
+    if is_logging():
+        # Slow to import, and not needed to print a plan.
+        from rescheduler.controller.reports import PlanReport
+
+        PlanReport().log(snapshot, decided)

@@ -2,6 +2,8 @@
 
 from typing import TYPE_CHECKING, Any, Final
 
+import structlog
+
 from rescheduler.errors import ReschedulerError
 
 if TYPE_CHECKING:
@@ -37,6 +39,8 @@ async def read(kube: "KubeApi", namespace: str | None) -> list[dict[str, Any]]:
             f"no right to list podmigrations.rescheduler.io {where} ({problem}); ask whoever "
             f"administers the cluster for it, and check: {checking} {flag}"
         ) from None
+    everywhere = namespace or "every one"
+    structlog.get_logger().info("records read", namespace=everywhere, number=len(found))
     return sorted(found, key=_order)
 
 

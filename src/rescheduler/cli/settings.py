@@ -7,6 +7,8 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+import structlog
+
 from rescheduler import config
 from rescheduler.clock import Clock
 from rescheduler.documents.reading import load_text
@@ -23,8 +25,31 @@ Flags = Mapping[str, config.Flag]
 
 
 def load(file: Path | None, flags: Flags | None = None) -> config.Loaded:
-    """Raises ConfigurationError, with all that is wrong."""
+    """Raises ConfigurationError, with all that is wrong. Where it comes from is logged."""
+    loaded = read(file, flags)
+    log_sources(loaded, file)
+    return loaded
+
+
+def load_alone(file: Path) -> config.Loaded:
+    """What the file comes to by itself, whatever the environment says. Raises the same."""
+    loaded = config.combine(load_text(file), str(file))
+    log_sources(loaded, file)
+    return loaded
+
+
+def read(file: Path | None, flags: Flags | None = None) -> config.Loaded:
+    """The same, and nothing is logged."""
     return _combined(None if file is None else load_text(file), file, flags)
+
+
+def log_sources(loaded: config.Loaded, file: Path | None) -> None:
+    log, sources = structlog.get_logger(), loaded.sources
+    given = [path for path in sources if sources[path] != "default"]
+    log.info("configuration read", file="none" if file is None else str(file), given=len(given))
+    values = dict(config.single_settings(loaded.configuration))
+    for path in given:
+        log.debug("setting", name=path, value=values.get(path), source=sources[path])
 
 
 def kubeconfig_flag(kubeconfig: str) -> Flags:

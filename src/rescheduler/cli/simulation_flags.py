@@ -119,7 +119,7 @@ class SimulationFlags:
     def _cluster_of_files(self) -> "Described":
         from rescheduler.simulation import from_files
 
-        loaded = clusters.load(self.files, "", None)
+        loaded = clusters.load(self.files, config.Configuration(), None)
         described = from_files.describe(loaded)
         left_out = (*loaded.notes, *clusters.missing(loaded.snapshot))
         return replace(described, notes=(*left_out, *described.notes))

@@ -110,6 +110,7 @@ class Passes:
 
     async def one(self) -> Pass:
         # 1. Observe.
+        begun_at = self._clock.now().isoformat()
         snapshot = self._purpose.observe()
         # 2. Put in order what no plan is about.
         if self._may_act:
@@ -121,7 +122,8 @@ class Passes:
         if self._may_act:
             await self._purpose.report_on_nodes(snapshot, decided)
         # 5. Migrate: it is carried out while further passes are made.
-        return Pass(snapshot=snapshot, plan=decided, run=self._begin(decided.moves))
+        moves = [replace(move, planned_at=begun_at) for move in decided.moves]
+        return Pass(snapshot=snapshot, plan=decided, run=self._begin(moves))
 
     @property
     def _may_act(self) -> bool:

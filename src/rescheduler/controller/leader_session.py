@@ -72,6 +72,15 @@ async def _why(losing: "asyncio.Future[str]", problem: Exception) -> str:
     return losing.result() if told else str(problem)
 
 
+async def insist_on_an_answer(connect: Connect, settings: LeaderElection) -> None:
+    """Where the lease cannot be read at all, nobody could tell who leads, and an election would go
+    on for ever. Raises KubeError.
+    """
+    if settings.leader_elect:
+        async with connect() as kube:
+            await find_lease(kube, settings)
+
+
 @asynccontextmanager
 async def leader_session(
     connect: Connect, clock: Clock, settings: LeaderElection

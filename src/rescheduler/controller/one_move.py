@@ -4,6 +4,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+import structlog
+
 from rescheduler import plan
 from rescheduler.clock import Clock
 from rescheduler.config import Configuration, permits
@@ -80,6 +82,7 @@ def _decided(snapshot: Snapshot, configuration: Configuration, asked: Asked) -> 
     pod = explained.pod
     if explained.stays_when_asked:
         raise Refused(f"{pod.full_name} stays: {'; '.join(explained.stays_when_asked)}")
+    _log_verdicts(explained)
     if asked.target:
         _insist_on(explained, asked.target)
     namespace, name = pod.full_name.split("/", 1)
@@ -94,6 +97,15 @@ def _decided(snapshot: Snapshot, configuration: Configuration, asked: Asked) -> 
         way=explained.way if explained.way is Way.RESTART else Way.SURGE,
         asked=True,
     )
+
+
+def _log_verdicts(explained: Explanation) -> None:
+    log = structlog.get_logger()
+    fits = sum(not each.reasons for each in explained.verdicts)
+    log.info("nodes judged", pod=explained.pod.full_name, fits=fits, of=len(explained.verdicts))
+    for each in explained.verdicts:
+        if each.reasons:
+            log.debug("node does not take it", node=each.node, because="; ".join(each.reasons))
 
 
 def _insist_on(explained: Explanation, target: str) -> None:

@@ -46,6 +46,8 @@ class Move:
     """Moves of the same wave may be in flight at once; 0 begins beside what is in flight now."""
     charged: bool = False
     """A quota of its namespace counts its copy: and each original until it is gone."""
+    planned_at: str = ""
+    """When the pass began that decided it, the same for all of its moves; empty: none did."""
 
     @property
     def full_name(self) -> str:

@@ -52,6 +52,8 @@ MAINTENANCE_STATUS = "rescheduler.io/maintenance-status"
 POD_UID = "rescheduler.io/pod-uid"
 GROUP = "rescheduler.io/group"
 STEERING = "rescheduler.io/steering"
+# And the pass that decided it, by when it began: of one pass some are asked for minutes later.
+PLANNED_IN = "rescheduler.io/pass"
 
 # On a temporary PodDisruptionBudget: the name of the record that it belongs to.
 RECORD = "rescheduler.io/migration"

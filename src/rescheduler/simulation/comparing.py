@@ -17,6 +17,8 @@ from multiprocessing.connection import Connection, wait
 from multiprocessing.context import SpawnProcess
 from typing import Final
 
+import structlog
+
 from rescheduler import logs
 from rescheduler.errors import ReschedulerError
 from rescheduler.simulation.contending import Contender, Day, Outcome, simulate
@@ -47,15 +49,18 @@ def compare(
     progress: Progress = lambda _, __: None,
     *,
     at_once: int = AT_ONCE,
+    verbosity: int | None = None,
 ) -> list[Outcome]:
-    """In the order of the contenders. Whatever ends it, no process is left behind."""
+    """In the order of the contenders. Whatever ends it, no process is left behind. `verbosity` of
+    what the product logs in them; None: nothing.
+    """
     outcomes: dict[str, Outcome] = {}
     waiting, running = list(contenders), dict[Connection, _Running]()
     at_once = max(1, min(at_once, os.cpu_count() or 1))
     try:
         while waiting or running:
             while waiting and len(running) < at_once:
-                _start(waiting.pop(0), day, running)
+                _start(waiting.pop(0), day, running, verbosity)
             for ready in wait(list(running)):
                 each = next(one for hears, one in running.items() if hears is ready)
                 told = _heard(each)
@@ -72,11 +77,16 @@ def compare(
     return [outcomes[each.name] for each in contenders]
 
 
-def _start(contender: Contender, day: Day, running: dict[Connection, _Running]) -> None:
+def _start(
+    contender: Contender, day: Day, running: dict[Connection, _Running], verbosity: int | None
+) -> None:
     context = multiprocessing.get_context("spawn")
     hears, tells = context.Pipe(duplex=False)
     process = context.Process(
-        target=_work, args=(tells, contender, day), name=f"simulate {contender.name}", daemon=True
+        target=_work,
+        args=(tells, contender, day, verbosity),
+        name=f"simulate {contender.name}",
+        daemon=True,
     )
     with _fixed_hash_seed(), _without_interrupts():
         process.start()
@@ -148,7 +158,7 @@ def _heard(running: _Running) -> float | Outcome:
     return told
 
 
-def _work(tells: Connection, contender: Contender, day: Day) -> None:
+def _work(tells: Connection, contender: Contender, day: Day, verbosity: int | None) -> None:
     """In a process of its own."""
 
     def tell(what: float | Outcome | Exception) -> None:
@@ -158,7 +168,8 @@ def _work(tells: Connection, contender: Contender, day: Day) -> None:
             # Whoever wanted to know has ended, and there is nothing here to be put in order.
             os._exit(1)
 
-    logs.set_up(quiet=True)
+    logs.set_up(verbosity=verbosity or 0, quiet=verbosity is None)
+    structlog.contextvars.bind_contextvars(contender=contender.name)
     # A whole cluster is in memory and stays there: to look through it for what may go, over and
     # over, would take a sixth of the time.
     gc.set_threshold(*_SELDOM)

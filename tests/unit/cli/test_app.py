@@ -65,7 +65,10 @@ def test_without_a_command_it_says_which_there_are(rescheduler: Command) -> None
         assert command in ended.out + ended.err
 
 
-def test_validate_prints_what_is_in_force(rescheduler: Command, good: str) -> None:
+def test_validate_prints_what_the_file_comes_to_whatever_the_environment_says(
+    rescheduler: Command, good: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("RESCHEDULER_IMBALANCE_THRESHOLD", "44")
     ended = rescheduler("validate", "--config", good)
     assert (ended.code, ended.err) == (0, "")
     effective = yaml.safe_load(ended.out)

@@ -93,7 +93,19 @@ async def test_each_stage_has_its_turn() -> None:
     assert seen.plan.moves == (MOVE,)
     assert seen.run is not None
     # Whoever plans meanwhile counts it as done.
-    assert observer.assumed == [MOVE]
+    [assumed] = observer.assumed
+    assert replace(assumed, planned_at="") == MOVE
+
+
+async def test_moves_of_one_pass_say_so_and_those_of_the_next_say_otherwise() -> None:
+    """However soon it follows."""
+    other = replace(MOVE, pod="web-2", uid="u-2")
+    purpose, observer = Purpose(moves=(MOVE, other)), Observer()
+    passes = Passes(SystemClock(), observer, Migrator(), purpose)
+    await passes.one()
+    await passes.one()
+    first, second, third, fourth = (move.planned_at for move in observer.assumed)
+    assert first == second < third == fourth
 
 
 async def test_without_a_migrator_nothing_is_written_and_nothing_begun() -> None:

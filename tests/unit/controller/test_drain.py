@@ -3,7 +3,7 @@
 import pytest
 
 from rescheduler.config import Configuration
-from rescheduler.controller.drain.progress import Progress
+from rescheduler.controller.drain.progress import Progress, Voice
 from rescheduler.controller.drain.questions import completed, under_way
 from rescheduler.migrate import Outcome
 from rescheduler.model.moves import Move
@@ -84,3 +84,11 @@ def test_what_is_tried_again_and_left_to_others_is_awaited() -> None:
     progress.leave_to_others()
     cluster = snapshot(pod(), podmigrations=[record("one", "InProgress")])
     assert under_way(cluster, "a", Configuration().scope, progress.ended) == {"one"}
+
+
+def test_a_leader_whose_name_nobody_could_read_is_called_somehow() -> None:
+    said: list[str] = []
+    voice = Voice(said.append)
+    voice.leads("")
+    voice.leads_no_longer("")
+    assert [line.split(" is ")[0] for line in said] == ["another rescheduler"] * 2

@@ -8,7 +8,6 @@ import typer
 from rescheduler import config
 from rescheduler.cli import settings
 from rescheduler.cli.clusters import connecting
-from rescheduler.cli.commanding import set_up_logs
 from rescheduler.cli.options import Config, Context, Kubeconfig, Timeout
 from rescheduler.cli.output import say_line, tell
 from rescheduler.cli.render.layout import counted
@@ -64,9 +63,8 @@ def cleanup(
     when interrupted. A second run goes on where one was cut short.
     """
     seconds = time_limit("--timeout", timeout)
-    set_up_logs(quiet=True)
-    configuration = settings.load(config_file).configuration
-    connect = connecting(kubeconfig or configuration.client_connection.kubeconfig, context)
+    configuration = settings.load(config_file, settings.kubeconfig_flag(kubeconfig)).configuration
+    connect = connecting(configuration.client_connection.kubeconfig, context)
     cleaning = Cleaning(
         configuration, connect, SystemClock(), everything=everything, seconds=seconds
     )

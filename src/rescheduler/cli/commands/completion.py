@@ -23,7 +23,10 @@ EXAMPLES: Final = """Examples:
 
 
 def completion(
-    shell: Annotated[Literal["bash", "zsh", "fish", "powershell"], typer.Argument(metavar="SHELL")],
+    shell: Annotated[
+        Literal["bash", "zsh", "fish", "powershell"],
+        typer.Argument(metavar="SHELL", help="bash, zsh, fish or powershell."),
+    ],
 ) -> None:
     """Print the script by which a shell completes commands and flags.
 

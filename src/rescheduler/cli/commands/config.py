@@ -63,8 +63,9 @@ def show(
         told = {path: {"value": values[path], "source": sources[path]} for path in values}
         say(plan_documents.as_text(told, "json"))
         return
-    rows = [(path, _written(value), sources[path]) for path, value in values.items()]
-    say("\n".join(page().table([("SETTING", "VALUE", "SOURCE"), *rows], names=(1,))) + "\n")
+    rows = [(path, sources[path], _written(value)) for path, value in values.items()]
+    # Values last: a long one makes no other line long.
+    say("\n".join(page().table([("SETTING", "SOURCE", "VALUE"), *rows], names=(2,))) + "\n")
 
 
 def init() -> None:
@@ -94,7 +95,12 @@ def _written(value: object) -> str:
 
 
 commanding.add(app, show, EXAMPLES_OF_SHOW)
-commanding.add(app, init, EXAMPLES_OF_INIT)
+commanding.add(app, init, EXAMPLES_OF_INIT, verbosity=commanding.TELLS_NOTHING)
 commanding.add(app, validate.validate, EXAMPLES_OF_VALIDATE)
-commanding.add(app, schema, EXAMPLES_OF_SCHEMA)
-commanding.add(app, config_scheduler.scheduler, config_scheduler.EXAMPLES)
+commanding.add(app, schema, EXAMPLES_OF_SCHEMA, verbosity=commanding.TELLS_NOTHING)
+commanding.add(
+    app,
+    config_scheduler.scheduler,
+    config_scheduler.EXAMPLES,
+    verbosity=commanding.TELLS_NOTHING,
+)

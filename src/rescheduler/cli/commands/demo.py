@@ -28,6 +28,8 @@ EXAMPLES: Final = """Examples:
   # Another cluster, twice as fast, and what the product logs
   rescheduler demo --seed 7 --speed 2 --log demo.log"""
 
+VERBOSITY: Final = "Verbosity of what --log writes. 2: what happens; 4: also why nothing does."
+
 _OK, _FAILED, _INTERRUPTED = 0, 1, 130
 
 

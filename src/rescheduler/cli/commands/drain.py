@@ -9,7 +9,6 @@ import typer
 from rescheduler import config
 from rescheduler.cli import settings
 from rescheduler.cli.clusters import connecting
-from rescheduler.cli.commanding import set_up_logs
 from rescheduler.cli.options import Config, Context, Kubeconfig, Timeout
 from rescheduler.cli.output import say_line, tell
 from rescheduler.cli.progress import Progress
@@ -98,9 +97,8 @@ def drain(  # noqa: PLR0913 - one for each flag
     end; a second time it ends at once.
     """
     seconds = time_limit("--timeout", timeout)
-    set_up_logs(quiet=True)
-    configuration = settings.load(config_file).configuration
-    connect = connecting(kubeconfig or configuration.client_connection.kubeconfig, context)
+    configuration = settings.load(config_file, settings.kubeconfig_flag(kubeconfig)).configuration
+    connect = connecting(configuration.client_connection.kubeconfig, context)
     forced = config.Forced(
         skip_jobs=skip_jobs,
         skip_bare_pods=skip_bare_pods,

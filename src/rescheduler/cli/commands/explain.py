@@ -9,7 +9,7 @@ import typer
 from rescheduler.cli import commanding
 from rescheduler.cli.options import Config, Context, Files, Form, Kubeconfig, MaxMoves, Strategies
 from rescheduler.cli.output import page, say, tell
-from rescheduler.cli.planning_flags import PlanningFlags
+from rescheduler.cli.planning_flags import PlanningFlags, log_plan
 from rescheduler.cli.render.layout import some_of
 from rescheduler.cli.search_flags import SearchFlags, Seed, Steps, TimeLimit
 from rescheduler.cli.wrong_flags import Problems
@@ -41,7 +41,7 @@ def _explain() -> None:
 
 
 def pod(  # noqa: PLR0913 - the flags of a command
-    name: Annotated[str, typer.Argument(metavar="NAMESPACE/NAME")],
+    name: Annotated[str, typer.Argument(metavar="NAMESPACE/NAME", help="Or NAME, with -n.")],
     *,
     namespace: Annotated[
         str,
@@ -88,6 +88,7 @@ def pod(  # noqa: PLR0913 - the flags of a command
     if row is None:
         raise NoSuchPod(_no_such_pod(full_name, snapshot))
     decided = plan(snapshot, configuration, search=search.search())
+    log_plan(snapshot, decided)
     explained = explain(snapshot, configuration, row, decided)
     tell(asked.loaded.notes)
     if output == "table":

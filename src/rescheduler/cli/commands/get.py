@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Annotated, Final, Literal
 
 import typer
 
-from rescheduler.cli import commanding, records
+from rescheduler.cli import commanding, records, settings
 from rescheduler.cli.clusters import connecting
-from rescheduler.cli.options import AllNamespaces, Context, Kubeconfig, Namespace
+from rescheduler.cli.options import AllNamespaces, Config, Context, Kubeconfig, Namespace
 from rescheduler.cli.output import page, say, tell
 from rescheduler.clock import Clock, SystemClock
 from rescheduler.documents.places import quoted
@@ -42,12 +42,13 @@ def _get() -> None:
     """With a callback, the one command that there is so far has to be named."""
 
 
-def migrations(
+def migrations(  # noqa: PLR0913 - the flags of a command
     names: Annotated[list[str] | None, typer.Argument(metavar="NAME", help="Only these.")] = None,
     *,
     namespace: Namespace = "",
     all_namespaces: AllNamespaces = False,
     output: Form = "table",
+    config_file: Config = None,
     kubeconfig: Kubeconfig = "",
     context: Context = None,
 ) -> None:
@@ -56,10 +57,11 @@ def migrations(
     Exit status: 0, also when there is none; 1 for an error, or when one that is
     named is not there; 2 for wrong usage.
     """
-    commanding.set_up_logs(quiet=True)
     # Slow to import, and not needed to print a usage message.
     from rescheduler import kube
 
+    configuration = settings.load(config_file, settings.kubeconfig_flag(kubeconfig)).configuration
+    kubeconfig = configuration.client_connection.kubeconfig
     where = None if all_namespaces else namespace or kube.namespace_of(kubeconfig, context)
     connect = connecting(kubeconfig, context)
     listing = listed(connect, SystemClock(), where, names=names or (), form=output)

@@ -9,7 +9,6 @@ import typer
 from rescheduler import config
 from rescheduler.cli import records, settings
 from rescheduler.cli.clusters import connecting
-from rescheduler.cli.commanding import set_up_logs
 from rescheduler.cli.options import (
     Config,
     Context,
@@ -68,7 +67,6 @@ def migrate(  # noqa: PLR0913 - the flags of a command
     take it back.
     """
     seconds = time_limit("--timeout", timeout)
-    set_up_logs(quiet=True)
     # Slow to import, and not needed to print a usage message.
     from rescheduler import kube
 

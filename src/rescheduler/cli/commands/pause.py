@@ -10,7 +10,6 @@ import typer
 from rescheduler import config
 from rescheduler.cli import records, settings
 from rescheduler.cli.clusters import connecting
-from rescheduler.cli.commanding import set_up_logs
 from rescheduler.cli.options import Config, Context, Kubeconfig, Timeout
 from rescheduler.cli.output import say_line, tell
 from rescheduler.cli.render.layout import counted
@@ -69,7 +68,6 @@ def pause(  # noqa: PLR0913 - the flags of a command
     or with --wait when something is still under way at --timeout; 2 for wrong usage.
     """
     seconds = time_limit("--timeout", timeout)
-    set_up_logs(quiet=True)
     configuration = settings.load(config_file, settings.kubeconfig_flag(kubeconfig)).configuration
     connect = connecting(configuration.client_connection.kubeconfig, context)
     pausing = begin(
@@ -92,7 +90,6 @@ def resume(
     Exit status: 0 when it is not paused, also if it was not before; 1 when that
     could not be brought about; 2 for wrong usage.
     """
-    set_up_logs(quiet=True)
     configuration = settings.load(config_file, settings.kubeconfig_flag(kubeconfig)).configuration
     connect = connecting(configuration.client_connection.kubeconfig, context)
     raise typer.Exit(asyncio.run(end(configuration, connect, SystemClock())))

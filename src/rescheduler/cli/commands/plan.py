@@ -9,7 +9,7 @@ import typer
 
 from rescheduler.cli.options import Config, Context, Files, Form, Kubeconfig, MaxMoves, Strategies
 from rescheduler.cli.output import page, say, tell
-from rescheduler.cli.planning_flags import PlanningFlags, PlanningInput
+from rescheduler.cli.planning_flags import PlanningFlags, PlanningInput, log_plan
 from rescheduler.cli.progress import Progress
 from rescheduler.cli.search_flags import SearchFlags, Seed, Steps, TimeLimit
 from rescheduler.cli.wrong_flags import Problems
@@ -97,6 +97,7 @@ def _decide(asked: PlanningInput, search: SearchFlags) -> "Plan":
 
     with Progress(["planning"]):
         decided = plan(asked.loaded.snapshot, asked.configuration, search=search.search())
+    log_plan(asked.loaded.snapshot, decided)
     return replace(decided, notes=(*decided.notes, *asked.notes))
 
 

@@ -5,9 +5,9 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
+from rescheduler.cli import settings
 from rescheduler.cli.clusters import connecting
-from rescheduler.cli.commanding import set_up_logs
-from rescheduler.cli.options import Context, Kubeconfig
+from rescheduler.cli.options import Config, Context, Kubeconfig
 from rescheduler.cli.output import say
 from rescheduler.documents.places import quoted
 from rescheduler.documents.suggestions import nearest
@@ -43,6 +43,7 @@ def retry(
             help="Default: whichever namespace has one of this name.",
         ),
     ] = "",
+    config_file: Config = None,
     kubeconfig: Kubeconfig = "",
     context: Context = None,
 ) -> None:
@@ -53,8 +54,9 @@ def retry(
 
     Exit status: 0 when it was asked for, 1 when it cannot be, 2 for wrong usage.
     """
-    set_up_logs(quiet=True)
-    asyncio.run(ask_again(connecting(kubeconfig, context), namespace, name))
+    configuration = settings.load(config_file, settings.kubeconfig_flag(kubeconfig)).configuration
+    connect = connecting(configuration.client_connection.kubeconfig, context)
+    asyncio.run(ask_again(connect, namespace, name))
 
 
 async def ask_again(connect: "Connect", namespace: str, name: str) -> None:

@@ -72,11 +72,12 @@ def run(
     from rescheduler.controller.publishing import new_board
 
     flags = settings.kubeconfig_flag(kubeconfig)
-    loaded = settings.load(config_file, flags)
+    loaded = settings.read(config_file, flags)
     board = new_board()
     where = loaded.configuration.client_connection.kubeconfig
     connect = connecting(where, context, board.heard)
     tell_start(loaded)
+    settings.log_sources(loaded, config_file)
     clock = SystemClock()
     if once:
         ending = one_pass(loaded.configuration, connect, clock, dry_run=dry_run)
@@ -122,6 +123,7 @@ async def _report(
     if dry_run:
         async with connect() as kube:
             return await once.dry_run(kube, clock, configuration)
+    await leader_session.insist_on_an_answer(connect, configuration.leader_election)
     try:
         async with leader_session.leader_session(
             connect, clock, configuration.leader_election

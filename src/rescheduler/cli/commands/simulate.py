@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
+from rescheduler.cli import commanding
 from rescheduler.cli.files import write_file
 from rescheduler.cli.options import Files, Form
 from rescheduler.cli.output import page, say, tell
@@ -115,7 +116,7 @@ def _simulated(
     from rescheduler.wire import NODES, PODS
 
     with Progress([each.name for each in contenders], shown=not quiet) as progress:
-        outcomes = compare(contenders, day, progress.tell)
+        outcomes = compare(contenders, day, progress.tell, verbosity=commanding.verbosity())
     summaries = [summarised(each) for each in outcomes]
     notes = [*day.described.notes, *_refused(outcomes[0].refused)]
     about = simulation_tables.about(

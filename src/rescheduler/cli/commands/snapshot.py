@@ -5,8 +5,8 @@ from typing import Annotated, Final, Literal
 
 import typer
 
-from rescheduler.cli import clusters, commanding
-from rescheduler.cli.options import Context, Files, Kubeconfig
+from rescheduler.cli import clusters, commanding, settings
+from rescheduler.cli.options import Config, Context, Files, Kubeconfig
 from rescheduler.cli.output import Unwritable, page, say, say_line, tell
 
 EXAMPLES_OF_SAVE: Final = """Examples:
@@ -36,6 +36,7 @@ def save(
     ],
     *,
     files: Files = None,
+    config_file: Config = None,
     kubeconfig: Kubeconfig = "",
     context: Context = None,
 ) -> None:
@@ -53,7 +54,8 @@ def save(
     from rescheduler.cli.render import snapshot_tables
     from rescheduler.observe import files as snapshot_files
 
-    loaded = clusters.load(files, kubeconfig, context)
+    configuration = settings.load(config_file, settings.kubeconfig_flag(kubeconfig)).configuration
+    loaded = clusters.load(files, configuration, context)
     snapshot = loaded.snapshot
     snapshot_files.save(to, snapshot, taken_at=loaded.taken_at)
     tell(loaded.notes)
@@ -76,6 +78,7 @@ def show(
         Literal["table", "json"],
         typer.Option("--output", "-o", help="Output format."),
     ] = "table",
+    config_file: Config = None,
     kubeconfig: Kubeconfig = "",
     context: Context = None,
 ) -> None:
@@ -89,7 +92,8 @@ def show(
     """
     from rescheduler.cli.render import snapshot_figures, snapshot_tables
 
-    loaded = clusters.load(files, kubeconfig, context)
+    configuration = settings.load(config_file, settings.kubeconfig_flag(kubeconfig)).configuration
+    loaded = clusters.load(files, configuration, context)
     seen = snapshot_figures.of(loaded.snapshot, loaded.taken_at)
     tell(loaded.notes)
     if output == "json":

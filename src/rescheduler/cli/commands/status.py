@@ -1,7 +1,7 @@
 """`rescheduler status`: how it stands, on one screen, from what the cluster keeps."""
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
 
@@ -9,8 +9,7 @@ import typer
 
 from rescheduler import config
 from rescheduler.cli import records, settings
-from rescheduler.cli.clusters import connecting
-from rescheduler.cli.commanding import set_up_logs
+from rescheduler.cli.clusters import connecting, log_what_is_seen
 from rescheduler.cli.options import Config, Context, Kubeconfig
 from rescheduler.cli.output import page, say
 from rescheduler.cli.progress import Progress
@@ -18,6 +17,7 @@ from rescheduler.clock import Clock, SystemClock
 from rescheduler.errors import ReschedulerError
 
 if TYPE_CHECKING:
+    from rescheduler.cli.render.status_deployment import Installed
     from rescheduler.controller.leader_session import Connect
     from rescheduler.kube import KubeApi
     from rescheduler.model.snapshot import Snapshot
@@ -44,12 +44,12 @@ def status(
     """Show how the rescheduler stands: on one screen, with the next thing to do.
 
     Computed from what the cluster keeps (PodMigrations, the Lease, nodes and pods),
-    so that a restart loses nothing, and it works while none is running. What cannot
-    be seen, or is not installed, is named, with the way out.
+    so that a restart loses nothing, and it works while none is running: then it says
+    what is wrong with the Deployment, if there is one. What cannot be seen, or is
+    not installed, is named, with the way out.
 
     Exit status: 0, 1 when something of it cannot be seen, 2 for wrong usage.
     """
-    set_up_logs(quiet=True)
     configuration = settings.load(config_file, settings.kubeconfig_flag(kubeconfig)).configuration
     connect = connecting(configuration.client_connection.kubeconfig, context)
     raise typer.Exit(asyncio.run(looked(configuration, connect, SystemClock(), output)))
@@ -65,22 +65,28 @@ async def looked(
     async with connect() as kube:
         missing: list[ReschedulerError] = []
         lease = await _lease(kube, configuration, missing)
+        if missing and _is_of_all(missing[0]):
+            raise missing[0]
         knows_lease = not missing
         known = await _records(kube, configuration, missing)
         unread = next((each for each in missing if isinstance(each, records.NoRecords)), None)
         snapshot = await _snapshot(kube, clock, configuration, missing)
+        leader = status_figures.leader_of(lease, clock.now())
+        is_led = not knows_lease or (leader is not None and leader.is_alive)
+        installed = None if is_led else await _installed(kube, configuration)
     if len(missing) == len((lease, known, snapshot)):
-        raise _as_one(missing)
+        raise ReschedulerError("\n".join(map(str, missing)))
     now = clock.now()
-    found = status_figures.of(
-        known,
-        lease,
-        now,
-        maintenance=_maintenance(snapshot),
-        missing=map(str, missing),
+    seen = status_figures.Seen(
+        records=known,
+        lease=lease,
         knows_lease=knows_lease,
+        installed=installed,
+        maintenance=_maintenance(snapshot),
         pods=None if snapshot is None else frozenset(snapshot.pods.uids),
+        missing=tuple(map(str, missing)),
     )
+    found = status_figures.of(seen, configuration, now)
     if isinstance(unread, records.NotInstalled):
         found = replace(found, first=records.INSTALLING)
     found = replace(found, knows_records=unread is None)
@@ -95,12 +101,11 @@ async def looked(
     return _FAILED if missing else 0
 
 
-def _as_one(missing: Sequence[ReschedulerError]) -> ReschedulerError:
+def _is_of_all(problem: ReschedulerError) -> bool:
+    """Whatever is asked of this API server ends the same."""
     from rescheduler.kube import errors
 
-    if isinstance(missing[0], errors.Unavailable | errors.Unauthorized | errors.Untrusted):
-        return missing[0]  # the same of all
-    return ReschedulerError("\n".join(map(str, missing)))
+    return isinstance(problem, errors.Unavailable | errors.Unauthorized | errors.Untrusted)
 
 
 async def _lease(
@@ -138,10 +143,37 @@ async def _snapshot(
 
     try:
         with Progress(["reading the cluster"]):
-            return (await take(kube, clock, configuration.usage)).snapshot
+            snapshot = (await take(kube, clock, configuration.usage)).snapshot
     except ReschedulerError as problem:
         missing.append(problem)
         return None
+    log_what_is_seen(snapshot)
+    return snapshot
+
+
+async def _installed(kube: "KubeApi", configuration: config.Configuration) -> "Installed | None":
+    """Beside the Lease, as `manifests/rescheduler` has it. Who may not look is told of nobody's
+    Deployment: all else can be told without.
+    """
+    from rescheduler.cli.render.status_deployment import Installed, selector_of
+    from rescheduler.cli.render.status_stuck import DEPLOYMENT
+    from rescheduler.kube import errors
+    from rescheduler.wire import DEPLOYMENTS, PODS
+
+    namespace = configuration.leader_election.resource_namespace
+    try:
+        # A list, as who may only look has no right to get it.
+        there = await kube.list(DEPLOYMENTS, namespace=namespace)
+    except errors.KubeError:
+        return None
+    deployment = next((each for each in there if each["metadata"]["name"] == DEPLOYMENT), None)
+    if deployment is None:
+        return None
+    try:
+        pods = await kube.list(PODS, namespace=namespace, labels=selector_of(deployment))
+    except errors.KubeError:
+        pods = []
+    return Installed(deployment=deployment, pods=pods)
 
 
 def _maintenance(snapshot: "Snapshot | None") -> Mapping[str, str]:

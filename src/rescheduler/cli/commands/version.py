@@ -14,5 +14,8 @@ EXAMPLES: Final = """Examples:
 
 
 def version() -> None:
-    """Print the version."""
+    """Print the version.
+
+    Exit status: 0, 2 for wrong usage.
+    """
     say(f"rescheduler {__version__}\n")

@@ -4,21 +4,20 @@ So a restart loses nothing, and it can be told without any rescheduler running.
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
-from typing import Any, Final
+from typing import Any
 
+from rescheduler.cli.render import status_stuck
+from rescheduler.cli.render.status_deployment import Installed, trouble_with
 from rescheduler.cli.render.status_passes import LastPass, last_passes
-from rescheduler.model import podmigration, strategies
+from rescheduler.cli.render.status_stuck import START, Stuck, strategy_of
+from rescheduler.config import Configuration
+from rescheduler.model import podmigration
 from rescheduler.model.pausing import Pause, annotations_of, pause_of
-from rescheduler.model.podmigration import Phase, reasons
+from rescheduler.model.podmigration import reasons
 
 Record = dict[str, Any]
-
-_LONG_SECONDS: Final = 600.0
-"""Under way for longer than a copy may take to become Ready, and its original to end."""
-_WAITING_SECONDS: Final = 60.0
-_BY_HAND: Final = "by hand"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,11 +55,20 @@ class Tally:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Stuck:
-    what: str
-    why: str
-    todo: str
-    """The very command."""
+class Seen:
+    """What was read of the cluster."""
+
+    records: Sequence[Record]
+    lease: Record | None
+    knows_lease: bool = True
+    """Else there may be one."""
+    installed: Installed | None = None
+    """None: it is run otherwise, or nobody may look."""
+    maintenance: Mapping[str, str] = field(default_factory=dict)
+    """What stands on nodes about who is left there, by node."""
+    pods: Collection[str] | None = None
+    """The UIDs of those that there are; None: nobody knows."""
+    missing: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,9 +90,18 @@ class Status:
     nodes: int = 0
     pods: int = 0
     knows_lease: bool = True
+    elects: bool = True
+    """Else nobody holds the Lease, whoever runs."""
     knows_records: bool = True
     first: str = ""
     """What to do before anything else, if there is such a thing."""
+
+    @property
+    def is_led(self) -> bool | None:
+        """None: nobody knows."""
+        if not self.knows_lease or not self.elects:
+            return None
+        return self.leader is not None and self.leader.is_alive
 
     @property
     def next_step(self) -> str:
@@ -92,11 +109,7 @@ class Status:
             return self.first
         if self.stuck:
             return self.stuck[0].todo
-        leads = not self.knows_lease or (self.leader is not None and self.leader.is_alive)
-        return "rescheduler plan" if leads else _START
-
-
-_START: Final = "rescheduler run --config rescheduler.yaml"
+        return START if self.is_led is False else "rescheduler plan"
 
 
 def leader_of(lease: Record | None, now: datetime) -> Leader | None:
@@ -115,54 +128,58 @@ def leader_of(lease: Record | None, now: datetime) -> Leader | None:
     )
 
 
-def of(  # noqa: PLR0913 - each of them may be missing
-    records: Sequence[Record],
-    lease: Record | None,
-    now: datetime,
-    *,
-    maintenance: Mapping[str, str],
-    missing: Iterable[str] = (),
-    knows_lease: bool = True,
-    pods: Collection[str] | None = None,
-) -> Status:
-    """`maintenance`: what stands on nodes about who is left there, by node. `pods`: the UIDs of
-    those that there are; None: nobody knows.
-    """
-    leader, pause = leader_of(lease, now), pause_of(annotations_of(lease))
+def of(seen: Seen, configuration: Configuration, now: datetime) -> Status:
+    records, election = seen.records, configuration.leader_election
     unfinished = [each for each in records if podmigration.is_unfinished(each)]
-    under_way = [each for each in unfinished if podmigration.phase_of(each) is Phase.IN_PROGRESS]
-    waiting = [each for each in unfinished if podmigration.phase_of(each) is not Phase.IN_PROGRESS]
-    leads = leader is not None and leader.is_alive
-    stuck = [
-        *_of_pause(pause),
-        *(_of_waiting(waiting, now, leads=leads or not knows_lease) if pause is None else ()),
-        *(_of_deserted(under_way) if knows_lease and not leads else ()),
-        *_of_under_way(under_way, now),
-        *_of_nodes(maintenance),
-        *_of_failed(records, pods),
-    ]
+    under_way = [each for each in unfinished if podmigration.is_in_progress(each)]
     by_strategy: dict[str, list[Record]] = {}
     for each in records:
-        by_strategy.setdefault(_strategy(each), []).append(each)
-    return Status(
-        leader=leader,
-        pause=pause,
+        by_strategy.setdefault(strategy_of(each), []).append(each)
+    found = Status(
+        leader=leader_of(seen.lease, now) if election.leader_elect else None,
+        pause=pause_of(annotations_of(seen.lease)),
         total=_tally(records),
         strategies={name: _tally(found) for name, found in sorted(by_strategy.items())},
         passes=last_passes(records),
         kept_since=min(filter(None, map(podmigration.created_at, records)), default=None),
         under_way=tuple(under_way),
-        waiting=len(waiting),
-        stuck=tuple(stuck),
-        missing=tuple(missing),
-        knows_lease=knows_lease,
+        waiting=len(unfinished) - len(under_way),
+        missing=seen.missing,
+        knows_lease=seen.knows_lease,
+        elects=election.leader_elect,
     )
+    return replace(found, stuck=tuple(_stuck(found, seen, configuration, now)))
 
 
-def _strategy(record: Record) -> str:
-    # Whoever writes a record may name it as he likes: what we do not know somebody asked for.
-    name = podmigration.strategy_of(record)
-    return name if name in strategies.ALL else _BY_HAND
+def _stuck(
+    found: Status, seen: Seen, configuration: Configuration, now: datetime
+) -> Iterable[Stuck]:
+    records = seen.records
+    yield from status_stuck.of_pause(found.pause)
+    trouble = _of_deployment(found, seen.installed, configuration)
+    if trouble is not None:
+        yield trouble
+    if found.is_led is False:
+        start = trouble.todo if trouble else START
+        # Paused, they would wait all the same.
+        those = records if found.pause is None else found.under_way
+        yield from status_stuck.of_nobody(those, now, start)
+    elif found.pause is None:
+        holder = found.leader.holder if found.leader else ""
+        yield from status_stuck.of_waiting(records, now, configuration, holder)
+    yield from status_stuck.of_under_way(found.under_way, now)
+    yield from status_stuck.of_nodes(seen.maintenance)
+    yield from status_stuck.of_failed(records, seen.pods, configuration.migration.retry.attempts)
+
+
+def _of_deployment(
+    found: Status, installed: Installed | None, configuration: Configuration
+) -> Stuck | None:
+    election = configuration.leader_election
+    if installed is None or found.is_led:
+        return None
+    lease = f"{election.resource_namespace}/{election.resource_name}"
+    return trouble_with(installed, lease if found.is_led is False else "")
 
 
 def _tally(records: Iterable[Record]) -> Tally:
@@ -177,68 +194,6 @@ def _tally(records: Iterable[Record]) -> Tally:
         retries=sum(podmigration.attempt_of(each) > 1 for each in ended),
         last=max(filter(None, map(podmigration.ended_at, ended)), default=None),
     )
-
-
-def _of_pause(pause: Pause | None) -> Iterable[Stuck]:
-    if pause is not None:
-        yield Stuck(what="everything new", why=str(pause), todo="rescheduler resume")
-
-
-def _of_waiting(waiting: Sequence[Record], now: datetime, *, leads: bool) -> Iterable[Stuck]:
-    old = [each for each in waiting if _seconds(each, now) > _WAITING_SECONDS]
-    if old and not leads:
-        what = f"{len(old)} that wait for their turn"
-        yield Stuck(what=what, why="nobody leads, so nobody begins them", todo=_START)
-
-
-def _of_deserted(under_way: Sequence[Record]) -> Iterable[Stuck]:
-    if under_way:
-        what = f"{len(under_way)} under way"
-        yield Stuck(what=what, why="nobody leads, so nobody goes on with them", todo=_START)
-
-
-def _of_under_way(under_way: Sequence[Record], now: datetime) -> Iterable[Stuck]:
-    for each in under_way:
-        if _seconds(each, now) > _LONG_SECONDS:
-            yield Stuck(
-                what=_full_name(each),
-                why=podmigration.message_of(each) or "it takes long",
-                todo=f"kubectl -n {each['metadata']['namespace']} delete pmig "
-                f"{each['metadata']['name']}   # takes it back",
-            )
-
-
-def _of_nodes(maintenance: Mapping[str, str]) -> Iterable[Stuck]:
-    for node, told in sorted(maintenance.items()):
-        if " stay" in told:
-            yield Stuck(what=f"node {node}", why=told, todo=f"rescheduler drain {node} --dry-run")
-
-
-def _of_failed(records: Iterable[Record], pods: Collection[str] | None) -> Iterable[Stuck]:
-    """What a person asked for, and nobody tried again since; who is gone needs nobody's help."""
-    latest: dict[str, Record] = {}
-    for each in sorted(records, key=podmigration.attempt_of):
-        latest[podmigration.pod_uid(each)] = each
-    for uid, each in latest.items():
-        if pods is not None and uid not in pods:
-            continue
-        if podmigration.has_failed(each) and _strategy(each) == _BY_HAND:
-            name, namespace = each["metadata"]["name"], each["metadata"]["namespace"]
-            yield Stuck(
-                what=_full_name(each),
-                why=f"{podmigration.reason_of(each)}: {podmigration.message_of(each)}",
-                todo=f"rescheduler retry {name} -n {namespace}",
-            )
-
-
-def _full_name(record: Record) -> str:
-    return f"{record['metadata']['namespace']}/{podmigration.pod_name(record)}"
-
-
-def _seconds(record: Record, now: datetime) -> float:
-    told = podmigration.status_of(record).get("startTime")
-    since = podmigration.time_of(told) or podmigration.created_at(record)
-    return (now - since).total_seconds() if since else 0.0
 
 
 def _time(text: str | None) -> datetime | None:

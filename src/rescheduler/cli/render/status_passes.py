@@ -1,21 +1,21 @@
-"""The last passes, as their records tell: those that a pass makes are made within seconds. Pure."""
+"""The last passes, as their records tell: each names the pass that decided it. Pure."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Any, Final
 
 from rescheduler.model import podmigration
 
-_TOGETHER: Final = timedelta(seconds=5)
-"""Passes follow each other at ten seconds or more, but for early ones."""
 _SHOWN: Final = 3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LastPass:
     at: datetime
+    """When it began."""
     moves: int
+    """That have a record: of a plan in waves, the later ones have none yet."""
     moved: int
     ended: int
 
@@ -24,21 +24,21 @@ def last_passes(records: Iterable[dict[str, Any]]) -> tuple[LastPass, ...]:
     """The newest first. What people asked for is of no pass, and a pass that moves nothing leaves
     no record.
     """
-    planned = [each for each in records if not podmigration.is_asked(each)]
-    found = sorted(
-        ((at, each) for each in planned if (at := podmigration.created_at(each))),
-        key=lambda each: each[0],
-        reverse=True,
-    )
-    passes: list[list[tuple[datetime, dict[str, Any]]]] = []
-    for at, record in found:
-        if passes and passes[-1][-1][0] - at <= _TOGETHER:
-            passes[-1].append((at, record))
-        elif len(passes) == _SHOWN:
-            break
-        else:
-            passes.append([(at, record)])
-    return tuple(_of([record for _, record in each], each[-1][0]) for each in passes)
+    passes: dict[datetime, list[dict[str, Any]]] = {}
+    for each in records:
+        if (at := _pass_of(each)) is not None:
+            passes.setdefault(at, []).append(each)
+    return tuple(_of(passes[at], at) for at in sorted(passes, reverse=True)[:_SHOWN])
+
+
+def _pass_of(record: dict[str, Any]) -> datetime | None:
+    if podmigration.is_forced(record):
+        return None  # of one that `drain` made for its node
+    try:
+        at = podmigration.time_of(podmigration.pass_of(record))
+    except ValueError:
+        return None  # by hand
+    return at if at is not None and at.tzinfo is not None else None
 
 
 def _of(records: list[dict[str, Any]], at: datetime) -> LastPass:

@@ -38,6 +38,8 @@ def _leader(status: Status, now: datetime) -> str:
     leader = status.leader
     if not status.knows_lease:
         return _UNKNOWN
+    if not status.elects:
+        return f"{_UNKNOWN}: with leaderElect: false, whoever runs holds no lease"
     if leader is None:
         return "nobody"
     if not leader.is_alive:
@@ -130,6 +132,7 @@ def as_document(status: Status) -> dict[str, Any]:
     return {
         "apiVersion": podmigration.API_VERSION,
         "kind": "Status",
+        "isLed": status.is_led,
         "leader": leader
         and {
             "holder": leader.holder,

@@ -21,6 +21,7 @@ from rescheduler.controller.last_check import LastCheck
 from rescheduler.controller.leader_session import (
     AnotherLeads,
     Connect,
+    insist_on_an_answer,
     leader_session,
     until_free,
 )
@@ -66,6 +67,7 @@ class Drain:
         Raises:
             StillPaused: before it has begun. Paused later, it waits.
         """
+        await insist_on_an_answer(connect, self._request.configuration.leader_election)
         while True:
             try:
                 await self._lead(connect)

@@ -17,6 +17,8 @@ Say = Callable[[str], None]
 
 _REFUSALS: Final = 3
 """So often the API server may refuse moves of the same pod. Of some there is no record to count."""
+_SOMEBODY: Final = "another rescheduler"
+"""Of whom no more is known, as the lease cannot be read at the moment."""
 
 
 @dataclass(slots=True)
@@ -111,10 +113,10 @@ class Voice:
         """Full names of pods."""
 
     def leads(self, holder: str) -> None:
-        self._say(f"{holder} is the leader, and carries the moves out")
+        self._say(f"{holder or _SOMEBODY} is the leader, and carries the moves out")
 
     def leads_no_longer(self, holder: str) -> None:
-        self._say(f"{holder} is no longer the leader: the moves are made here")
+        self._say(f"{holder or _SOMEBODY} is no longer the leader: the moves are made here")
 
     def cordoned(self, node: str, *, by_us: bool) -> None:
         self._say(f"node/{node} {'cordoned' if by_us else 'already cordoned'}")

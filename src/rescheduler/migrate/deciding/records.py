@@ -99,6 +99,7 @@ def build(
             "name": name_of(move.pod, move.uid, attempt),
             "namespace": move.namespace,
             "labels": marks,
+            **({"annotations": {names.PLANNED_IN: move.planned_at}} if move.planned_at else {}),
         },
         "spec": spec,
     }
@@ -146,7 +147,7 @@ def intent_of(record: Object, settings: Migration, owner: Owner | None = None) -
         settings=_settings(spec.get("settings"), settings),
         owner=owner,
         asked=podmigration.is_asked(record),
-        forced=bool(spec.get("forced")),
+        forced=podmigration.is_forced(record),
         attempt=attempt,
         method=Method(spec["method"]) if spec.get("method") else None,
         may_interrupt=podmigration.may_interrupt(record),

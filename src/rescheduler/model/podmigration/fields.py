@@ -3,6 +3,7 @@
 from datetime import datetime
 from typing import Final
 
+from rescheduler.model.names import PLANNED_IN
 from rescheduler.model.objects import Object, is_terminating, spec
 from rescheduler.model.podmigration.methods import Method
 from rescheduler.model.podmigration.steps import Phase, Step
@@ -43,6 +44,16 @@ def strategy_of(record: Object) -> str:
 def is_asked(record: Object) -> bool:
     """By a person, who may have written the record himself; else we chose the move."""
     return bool(spec(record).get("asked", True))
+
+
+def pass_of(record: Object) -> str:
+    """When the pass began that decided it, for all of its records alike; empty: none did."""
+    return str((record["metadata"].get("annotations") or {}).get(PLANNED_IN) or "")
+
+
+def is_forced(record: Object) -> bool:
+    """By the command `drain`."""
+    return bool(spec(record).get("forced"))
 
 
 def attempt_of(record: Object) -> int:
@@ -94,6 +105,11 @@ def is_over(record: Object) -> bool:
 
 def has_failed(record: Object) -> bool:
     return phase_of(record) is Phase.FAILED
+
+
+def is_in_progress(record: Object) -> bool:
+    """And nobody has deleted it."""
+    return is_unfinished(record) and phase_of(record) is Phase.IN_PROGRESS
 
 
 def is_unfinished(record: Object) -> bool:

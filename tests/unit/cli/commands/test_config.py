@@ -37,8 +37,8 @@ def test_show_tells_where_each_value_comes_from(rescheduler: Command, tmp_path: 
     assert told["migration.readyTimeout"] == {"value": "1m", "source": "file"}
     assert told["maxReschedulePods"] == {"value": 10, "source": "default"}
     lines = rescheduler("config", "show", "--config", str(path)).out.splitlines()
-    assert lines[0].split() == ["SETTING", "VALUE", "SOURCE"]
-    assert ["migration.readyTimeout", "1m", "file"] in [line.split() for line in lines]
+    assert lines[0].split() == ["SETTING", "SOURCE", "VALUE"]
+    assert ["migration.readyTimeout", "file", "1m"] in [line.split() for line in lines]
 
 
 def test_show_knows_all_four_sources(

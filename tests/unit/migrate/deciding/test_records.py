@@ -72,6 +72,13 @@ def _read(asked: Move) -> Intent:
     return records.intent_of(json.loads(json.dumps(body)), Migration())
 
 
+def test_the_record_says_which_pass_decided_it_and_a_further_attempt_by_hand_does_not() -> None:
+    body = records.build(move(planned_at="2026-01-02T03:04:05+00:00"), Migration(), attempt=1)
+    assert podmigration.pass_of(body) == "2026-01-02T03:04:05+00:00"
+    assert podmigration.pass_of(records.again(body)) == ""
+    assert podmigration.pass_of(records.build(move(), Migration(), attempt=1)) == ""
+
+
 def test_what_a_command_forces_travels_with_the_record() -> None:
     assert "forced" not in records.build(move(asked=True), Migration(), attempt=1)["spec"]
     assert not _read(move(asked=True)).forced
