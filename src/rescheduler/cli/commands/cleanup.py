@@ -170,6 +170,7 @@ class Cleaning:
         from rescheduler.migrate import migrating
         from rescheduler.migrate.hygiene import cleaning
         from rescheduler.model import podmigration
+        from rescheduler.model.podmigration import Phase
 
         scope, term = self._configuration.scope, session.leadership.term
         known = await cleaning.migrations_of(session.kube, None)
@@ -180,7 +181,7 @@ class Cleaning:
         begun = [
             each
             for each in ours
-            if podmigration.is_unfinished(each) and podmigration.status_of(each)
+            if podmigration.is_unfinished(each) and podmigration.phase_of(each) is Phase.IN_PROGRESS
         ]
         if not begun:
             return

@@ -193,8 +193,7 @@ def _siblings(intent: Intent, view: View) -> Iterator[tuple[str, Step]]:
     """Those that are moved, too, by their UIDs: how far they are, as recorded."""
     others = {pod["metadata"]["uid"] for pod in view.pods} - {intent.uid}
     for record in view.records:
-        uid = record["spec"]["pod"]["uid"]
-        step = podmigration.step_of(record)
+        uid, step = podmigration.pod_uid(record), podmigration.step_of(record)
         if step and uid in others and podmigration.is_unfinished(record):
             yield uid, step
 

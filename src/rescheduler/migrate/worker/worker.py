@@ -36,7 +36,7 @@ from rescheduler.migrate.worker.reading import sees_or_waits
 from rescheduler.migrate.worker.recording import Gone, Recorder
 from rescheduler.migrate.worker.views import Views
 from rescheduler.migrate.worker.writing import write
-from rescheduler.model import resources
+from rescheduler.model import podmigration, resources
 from rescheduler.model.objects import Object, spec
 from rescheduler.model.podmigration import Phase, Reason, Step
 from rescheduler.wire import POD_DISRUPTION_BUDGETS, PODS
@@ -79,7 +79,7 @@ class Worker:
 
     @property
     def is_in_group(self) -> bool:
-        return bool(self.record["spec"].get("group"))
+        return bool(podmigration.group_id(self.record))
 
     @property
     def is_cancelled(self) -> bool:
