@@ -304,7 +304,7 @@ def _updated(scene: MoveScene, record: Object) -> MoveScene:
     return replace(
         scene,
         look=look,
-        method=podmigration.method_of(record) or "",
+        method=podmigration.method_of(record),
         step=podmigration.step_name(record),
         outcome=": ".join(each for each in told if each) if look in _ENDED else "",
     )

@@ -19,6 +19,7 @@ from rescheduler.model import conditions, names, podmigration
 from rescheduler.model.moves import Move, Way
 from rescheduler.model.objects import Object, labels
 from rescheduler.model.podmigration import Method, Phase, Step, reasons
+from rescheduler.model.podmigration.methods import ORIGINAL_FIRST
 
 _NAME_LIMIT: Final = 63  # Fits a label, too: what we make on the way is labelled with it.
 _HASH_LENGTH: Final = 10
@@ -86,7 +87,7 @@ def build(
         "settings": {k: v for k, v in document_of(settings).items() if k in _SETTINGS},
     }
     if is_interrupted:
-        spec["method"] = Method.STEER.value
+        spec["method"] = ORIGINAL_FIRST.value
     marks = {names.POD_UID: move.uid}
     if group:
         spec["group"] = {"id": group, "size": group_size}
