@@ -309,7 +309,8 @@ class Drive:
 
     def _judge_eviction(self, uid: str) -> None:
         cluster = self.cluster
-        replica_set = cluster.replica_sets.get(self.intent.replica_set_uid)
+        owner = self.intent.owner
+        replica_set = cluster.replica_sets.get(owner.uid) if owner else None
         if uid != self.intent.uid:
             self.wrongs.append(f"evicts {uid}, which is not the original")
         if cluster.alone:
