@@ -136,7 +136,7 @@ class Records:
             first = min(first, _FORCED_REST_SECONDS)
         rest = failures.rest_seconds(first)
         if any(self._is_within(each, rest) for each in failed):
-            words = f"its move failed as {why} (pmig {name}), and it rests for {_text(rest)}"
+            words = f"its move failed as {why} (pmig {name}): back-off of {_text(rest)}"
             yield Passing(words) if is_passing else words
 
     def _is_forgiven(self, record: Object) -> bool:

@@ -17,7 +17,7 @@ def serving(settings: Serving, board: Board) -> Iterator[None]:
     """As long as the block lasts. Raises CannotListen at once when a port is not to be had."""
     with listening(list(_doors(settings, board))) as addresses:
         for host, port in addresses:
-            structlog.get_logger().info("listening", address=host, port=port)
+            structlog.get_logger().info("server listening", address=host, port=port)
         yield
 
 
