@@ -4,7 +4,6 @@ Its specification says what is to move and why, and never changes. Its status sa
 come; `MigrationStatus` is the status in the words of the program.
 """
 
-import hashlib
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any, Final
@@ -13,6 +12,7 @@ from rescheduler.config import Migration
 from rescheduler.documents.places import Place, rendered
 from rescheduler.documents.settings import build as build_settings
 from rescheduler.documents.settings import document_of, section_of
+from rescheduler.migrate.deciding import naming
 from rescheduler.migrate.deciding.facts import Intent, Owner
 from rescheduler.migrate.deciding.outcomes import Outcome
 from rescheduler.model import conditions, names, podmigration
@@ -21,9 +21,6 @@ from rescheduler.model.objects import Object, labels
 from rescheduler.model.podmigration import Method, Phase, Step, reasons
 from rescheduler.model.podmigration.methods import ORIGINAL_FIRST
 
-_NAME_LIMIT: Final = 63  # Fits a label, too: what we make on the way is labelled with it.
-_HASH_LENGTH: Final = 10
-_ID_LENGTH: Final = 16
 _TEXT_LIMIT: Final = 1024
 _SETTINGS: Final = (
     "coordination",
@@ -42,22 +39,6 @@ _SETTINGS: Final = (
 
 class InvalidRecord(ValueError):
     """Its specification makes no sense; the message names the field."""
-
-
-# ---------------------------------------------------------------------- names
-
-
-def name_of(pod: str, uid: str, attempt: int) -> str:
-    """The same for every request to move this pod, so that a repeated one is one migration."""
-    suffix = f"-{hashlib.sha256(uid.encode()).hexdigest()[:_HASH_LENGTH]}-{attempt}"
-    return pod[: _NAME_LIMIT - len(suffix)].rstrip("-.") + suffix
-
-
-def migration_id(uid: str, attempt: int) -> str:
-    """What the pods are labelled with. Another for each attempt: a copy of the last one may still
-    be on its way out.
-    """
-    return hashlib.sha256(f"{uid}/{attempt}".encode()).hexdigest()[:_ID_LENGTH]
 
 
 # ---------------------------------------------------------------------- specification
@@ -96,7 +77,7 @@ def build(
         "apiVersion": podmigration.API_VERSION,
         "kind": podmigration.KIND,
         "metadata": {
-            "name": name_of(move.pod, move.uid, attempt),
+            "name": naming.record_name(move.pod, move.uid, attempt),
             "namespace": move.namespace,
             "labels": marks,
         },
@@ -111,7 +92,7 @@ def again(record: Object) -> dict[str, Any]:
         "apiVersion": podmigration.API_VERSION,
         "kind": podmigration.KIND,
         "metadata": {
-            "name": name_of(podmigration.pod_name(record), uid, spec["attempt"]),
+            "name": naming.record_name(podmigration.pod_name(record), uid, spec["attempt"]),
             "namespace": record["metadata"]["namespace"],
             "labels": {names.POD_UID: uid},
         },
@@ -134,7 +115,7 @@ def intent_of(record: Object, settings: Migration, owner: Owner | None = None) -
         raise InvalidRecord("spec.target: must be another node than spec.source")
     return Intent(
         record=metadata["name"],
-        id=migration_id(uid, attempt),
+        id=naming.migration_id(uid, attempt),
         namespace=metadata["namespace"],
         pod=pod,
         uid=uid,

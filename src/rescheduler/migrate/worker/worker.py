@@ -29,7 +29,11 @@ from rescheduler.migrate.deciding.records import InvalidRecord, MigrationStatus
 from rescheduler.migrate.deciding.steer import probing
 from rescheduler.migrate.deciding.surge import rehearsing, resizing
 from rescheduler.migrate.deciding.way import Way
-from rescheduler.migrate.worker.api_failures import ASK_AGAIN_SECONDS, ApiFailures
+from rescheduler.migrate.worker.api_failures import (
+    ASK_AGAIN_SECONDS,
+    BUDGET_REFUSES,
+    ApiFailures,
+)
 from rescheduler.migrate.worker.context import Context
 from rescheduler.migrate.worker.memory import Memory
 from rescheduler.migrate.worker.reading import sees_or_waits
@@ -150,7 +154,7 @@ class Worker:
                     return Outcome(moved=False, reason=Reason.NOT_FINISHED, message=message)
                 if pause > ASK_AGAIN_SECONDS and isinstance(problem, errors.BudgetRefused):
                     with suppress(errors.KubeError, Gone):
-                        await self._recorder.tell(f"a budget refuses for now: {problem}")
+                        await self._recorder.tell(f"{BUDGET_REFUSES}: {problem}")
                 await self._clock.sleep(pause)
 
     # ------------------------------------------------------------------ one action

@@ -31,7 +31,6 @@ from rescheduler.migrate.deciding.actions import (
     GiveUp,
     PatchPod,
     Wait,
-    Write,
 )
 from rescheduler.migrate.deciding.facts import Intent, Progress, View
 from rescheduler.migrate.deciding.outcomes import Outcome
@@ -43,13 +42,7 @@ from rescheduler.model.podmigration import Reason, Step
 
 
 def next_action(intent: Intent, view: View, progress: Progress) -> Action:
-    action = _decide(intent, view, progress)
-    pod = view.original or view.copy
-    if not pod or not isinstance(action, Write):
-        return action
-    if progress.here_seconds <= timeouts.for_writes(pod, intent, view):
-        return action
-    return verdicts.not_finished()
+    return verdicts.in_time(_decide(intent, view, progress), intent, view, progress)
 
 
 def _decide(intent: Intent, view: View, progress: Progress) -> Action:
