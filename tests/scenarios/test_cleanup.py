@@ -4,8 +4,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from rescheduler.cli.commands.cleanup import NotClean, remove_lease
 from rescheduler.config import Migration
+from rescheduler.controller.cleanup import NotClean, remove_lease
 from testbed.api import Object
 from testbed.audit import is_ready
 from testbed.builders import budget, deployment

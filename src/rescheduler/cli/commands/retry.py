@@ -67,8 +67,8 @@ async def ask_again(connect: "Connect", namespace: str, name: str) -> None:
 
 
 async def _find(kube: "KubeApi", namespace: str, name: str) -> dict[str, Any]:
+    from rescheduler.cli.records import NotInstalled
     from rescheduler.kube import errors
-    from rescheduler.migrate import NotInstalled
     from rescheduler.wire import POD_MIGRATIONS
 
     try:
