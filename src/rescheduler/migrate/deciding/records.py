@@ -22,7 +22,7 @@ from rescheduler.model.podmigration import Method, Phase, Step, reasons
 from rescheduler.model.podmigration.methods import ORIGINAL_FIRST
 
 _TEXT_LIMIT: Final = 1024
-_SETTINGS: Final = (
+KEPT_SETTINGS: Final = (
     "coordination",
     "fallback",
     "readyTimeout",
@@ -65,7 +65,7 @@ def build(
         **({"forced": True} if move.forced else {}),
         "attempt": attempt,
         "mayInterrupt": may_interrupt or is_interrupted,
-        "settings": {k: v for k, v in document_of(settings).items() if k in _SETTINGS},
+        "settings": {k: v for k, v in document_of(settings).items() if k in KEPT_SETTINGS},
     }
     if is_interrupted:
         spec["method"] = ORIGINAL_FIRST.value
