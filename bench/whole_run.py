@@ -69,7 +69,7 @@ class WholeRun:
 
     @property
     def cycles(self) -> list[Line]:
-        return self._process.said("cycle")
+        return self._process.said("pass ended")
 
     def cost(self) -> Cost:
         lines = Path(f"/proc/{self._pid}/status").read_text().splitlines()

@@ -180,7 +180,7 @@ async def _running(stage: Stage, **settings: Any) -> AsyncIterator[None]:  # noq
     flags = ("run", "--config", _configuration(stage, **settings))
     async with _Command(stage, *_ours(stage, *flags), "--log-format", "json") as controller:
         await controller.start()
-        await controller.said("cycle")
+        await controller.said("pass ended")
         yield
 
 

@@ -237,7 +237,7 @@ async def test_it_moves_pods_and_the_other_finishes_what_a_dead_leader_began(own
     async with replicas(own) as both:
         await both.start("one", token, **busy)
         leader = both.processes[0]
-        await leader.says("cycle")
+        await leader.says("pass ended")
         await both.start("two", token, **busy)
         follower = both.processes[1]
         await follower.says("rescheduler starts")
@@ -247,7 +247,7 @@ async def test_it_moves_pods_and_the_other_finishes_what_a_dead_leader_began(own
         await own.wait("moves are under way", lambda: under_way(own))
         leader.kill()
         killed = asyncio.get_running_loop().time()
-        await follower.says("cycle")
+        await follower.says("pass ended")
         followed_after = asyncio.get_running_loop().time() - killed
         await own.wait("all have moved", lambda: all_on(own, empty))
         await own.wait("all originals are gone", lambda: all_completed(own))
@@ -278,7 +278,7 @@ async def test_a_token_that_is_rotated_is_read_anew(own: World) -> None:
     async with replicas(own) as running:
         replica = await running.start("rotated", first, reschedulingInterval="1s")
         [process] = running.processes
-        await process.says("cycle")
+        await process.says("pass ended")
         assert one in credentials(own.instance)
         replica.give_token(second)
         await own.api.request("DELETE", "/api/v1/namespaces/kube-system/secrets/old")
@@ -287,8 +287,8 @@ async def test_a_token_that_is_rotated_is_read_anew(own: World) -> None:
             return two in credentials(own.instance)
 
         await own.wait("the new one is used", second_is_used)
-        cycles = len(process.said("cycle"))
-        await process.says("cycle", times=cycles + 3)
+        cycles = len(process.said("pass ended"))
+        await process.says("pass ended", times=cycles + 3)
         assert not process.has_ended
         assert [line for line in process.lines if line["level"] in ("error", "critical")] == []
 
@@ -300,7 +300,7 @@ async def test_a_config_map_that_is_swapped_is_taken_up(own: World) -> None:
     async with replicas(own) as running:
         replica = await running.start("swapping", token, enabledStrategies=[])
         [process] = running.processes
-        await process.says("cycle")
+        await process.says("pass ended")
         replica.config.write(running.with_settings(enabledStrategies=["Balance"])["data"])
         refused = await process.says("configuration refused: the last good one stays in force")
         assert "enabledStrategies[0]" in refused["problem"]
@@ -344,8 +344,8 @@ async def test_the_debugging_configuration_shows_what_is_done_and_why(own: World
     process = await own.start_command("run", "--config", str(path))
     try:
         started = await process.says("rescheduler starts")
-        first = await process.says("cycle")
-        second = await process.says("cycle", times=2, where=lambda line: not line.get("early"))
+        first = await process.says("pass ended")
+        second = await process.says("pass ended", times=2, where=lambda line: not line.get("early"))
         await process.says("pod stays")
     finally:
         process.kill()

@@ -173,7 +173,7 @@ async def test_a_pod_that_cannot_be_read_is_told_once_by_name_and_all_others_are
             await world.annotate_pod(ODD, {"a": "c"})
             assert ODD in names_of(await converges(world, observer))
             assert unreadable_of(world, observer.snapshot()) == []
-    own = [line for line in told(lines, "cannot read an object") if world.name in line["name"]]
+    own = [line for line in told(lines, "object cannot be read") if world.name in line["name"]]
     assert [line["name"] for line in own] == [f"{world.name}/{ODD}"]
 
 

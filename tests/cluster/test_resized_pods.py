@@ -118,5 +118,5 @@ async def test_a_target_without_room_for_its_new_size_is_no_target(world: World)
         audit = await world.audit(auditor)
     found = await world.api.get("PodMigration", world.name, record["metadata"]["name"])
     assert found["status"]["reason"] == "NotNow"
-    assert "not enough cpu: 1 asked, 900m free" in found["status"]["message"]
+    assert "not enough cpu: requests 1, 900m free" in found["status"]["message"]
     assert audit.pods_made() == []

@@ -99,7 +99,7 @@ def is_all_measured(usage: Usage) -> bool:
     """A figure of every pod, and no figure from before the pods had run for a while."""
     expected = [700 + NODE_CPU, NODE_CPU]
     return bool(
-        usage.node_known.all()
+        not np.isnan(usage.node_cpu).any()
         and usage.pod_measured.all()
         and np.allclose(usage.node_cpu, expected, rtol=0.2)
     )

@@ -101,11 +101,11 @@ async def test_both_even_out_and_come_to_rest(own: OwnControlPlane) -> None:
     async with world.auditor() as auditor:
         await let_loose(own)
         async with controller(world, reschedulingInterval="1s", **balancing) as ours:
-            await ours.says("cycle", times=3)
+            await ours.says("pass ended", times=3)
             await looks_again(own)
             await world.wait("all pods are there", lambda: are_complete(world))
             settled = await uids(world)
-            await ours.says("cycle", times=len(ours.said("cycle")) + 3)
+            await ours.says("pass ended", times=len(ours.said("pass ended")) + 3)
             await looks_again(own)
         audit = await world.audit(auditor)
     assert await are_complete(world)

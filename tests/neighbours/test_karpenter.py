@@ -171,8 +171,8 @@ async def test_under_a_changing_load_neither_undoes_the_work_of_the_other(
         until = time.monotonic() + 60 * MINUTES
         await asyncio.gather(change_load(world, draws, until), watch(world, chronicle, until))
         assert not ours.has_ended, ours.told()
-        passes = len(ours.said("cycle"))
-        assert any("(usage)" in each["summary"] for each in ours.said("cycle")), ours.told()
+        passes = len(ours.said("pass ended"))
+        assert any("(usage)" in each["summary"] for each in ours.said("pass ended")), ours.told()
     print(  # noqa: T201 - what it was like, for make test-neighbours
         f"{MINUTES:g} minutes, seed {SEED}: {len(chronicle.nodes)} nodes, of which karpenter"
         f" removed {len(chronicle.removed)}; {passes} passes of ours,"

@@ -5,7 +5,7 @@ from typing import Final
 from testbed.scenarios import Scene
 
 PAUSED: Final = "rescheduler.io/paused"
-SAYS_PAUSED: Final = "paused: nothing new begins, and what has begun is brought to its end"
+SAYS_PAUSED: Final = "moves paused: nothing new begins, and what has begun is brought to its end"
 
 
 async def pause_by_hand(world: Scene, why: str = "a test") -> None:

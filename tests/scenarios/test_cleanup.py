@@ -4,8 +4,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from rescheduler.cli.commands.cleanup import NotClean, remove_lease
 from rescheduler.config import Migration
+from rescheduler.controller.cleanup import NotClean, remove_lease
 from testbed.api import Object
 from testbed.audit import is_ready
 from testbed.builders import budget, deployment
@@ -238,7 +238,7 @@ async def _is_gone(world: World, pod: str) -> bool:
 async def test_refuses_while_somebody_leads_and_names_it(world: World) -> None:
     await world.add_nodes(1)
     async with controller(world, enabledStrategies=[], **election(world)) as leader:
-        await leader.says("cycle")
+        await leader.says("pass ended")
         refused = await cleanup(world)
         holder = leader.said("became leader")[0]["identity"]
     assert refused.code == 1

@@ -116,7 +116,7 @@ async def test_status_says_who_leads_what_came_of_it_and_what_to_do(world: World
     assert "no migration yet, as far as records tell" in before.out
     first, second = await world.pods("web")
     async with controller(world, **settings) as running:
-        await running.says("cycle")
+        await running.says("pass ended")
         await ask(world, first, empty)
         await world.wait_for_record(first["metadata"]["name"], phase="Completed")
         await pause_by_hand(world, "not now")
@@ -227,7 +227,7 @@ async def test_status_says_when_nobody_goes_on_with_what_is_under_way(world: Wor
     await world.afflict_copies(never_ready="true")
     settings = {"enabledStrategies": [], **election(world)}
     async with controller(world, **settings) as running:
-        await running.says("cycle")
+        await running.says("pass ended")
         await ask(world, pod, empty)
         await running.says("migration waits", where=lambda line: line["step"] == "WaitReady")
         assert (await running.stop()).code == 0

@@ -39,10 +39,10 @@ async def test_the_label_cordons_and_its_end_uncordons_without_waiting_for_the_i
 ) -> None:
     [node] = await world.add_nodes(1)
     async with controller(world, **SETTINGS) as running:
-        await running.says("cycle")
+        await running.says("pass ended")
         await label(world, node, "true")
         await wait_until(world, node, (True, "maintenance"))
-        early = await running.says("cycle", times=2)
+        early = await running.says("pass ended", times=2)
         await label(world, node, None)
         await wait_until(world, node, (False, ""))
     assert early["early"] == f"{node} labelled for maintenance"

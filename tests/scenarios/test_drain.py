@@ -109,7 +109,7 @@ async def test_a_dry_run_tells_the_same_and_changes_nothing(world: World) -> Non
 async def test_where_somebody_leads_it_only_asks_and_follows(world: World) -> None:
     full, empty = await set_free(world)
     async with controller(world, enabledStrategies=[], **settings(world)) as leader:
-        await leader.says("cycle")
+        await leader.says("pass ended")
         run = await drain(world, full)
         holder = leader.said("became leader")[0]["identity"]
     assert run.code == 0, run
@@ -377,7 +377,7 @@ async def test_when_whoever_leads_is_gone_it_makes_the_moves_itself(world: World
     await world.afflict_copies(ready_after="5s")
     path = str(world.configuration(**settings(world)))
     async with controller(world, enabledStrategies=[], **settings(world)) as leader:
-        await leader.says("cycle")
+        await leader.says("pass ended")
         process = await world.start_as_admin("drain", full, "--config", path)
         await world.wait_for_copy("web")
         leader.kill()

@@ -43,7 +43,7 @@ async def test_moves_are_told_on_pod_owner_and_node_and_who_stays_on_itself(worl
     full, empty = await deploy_web(world, 2)
     async with world.auditor() as auditor:
         async with controller(world, **LABELLED) as running:
-            await running.says("cycle")
+            await running.says("pass ended")
             await label(world, full)
             await world.wait("the node says so", told(world, "NodeNotEmptied", "Node", 1))
             for kind in ("Pod", "Deployment", "Node"):
@@ -81,8 +81,8 @@ async def test_a_node_that_is_emptied_says_so_once(world: World) -> None:
     async with controller(world, **{**LABELLED, "reschedulingInterval": "1s"}) as running:
         await label(world, full)
         await world.wait("the node says so", told(world, "NodeEmptied", "Node", 1))
-        cycles = len(running.said("cycle"))
-        await running.says("cycle", times=cycles + 3)
+        cycles = len(running.said("pass ended"))
+        await running.says("pass ended", times=cycles + 3)
     [emptied] = await events(world, "NodeEmptied", "Node")
     assert emptied["count"] == 1
     assert await events(world, "StaysOnNode") == []
@@ -114,9 +114,9 @@ async def test_events_that_cannot_be_written_hold_up_nobody(world: World) -> Non
     async with world.faults() as proxy:
         refused = proxy.on(EVENTS, fail(500, message="no room for events"))
         async with controller(world, **LABELLED) as running:
-            await running.says("cycle")
+            await running.says("pass ended")
             await label(world, full)
-            await running.says("cycle", where=lambda line: line.get("moved") == 2)
+            await running.says("pass ended", where=lambda line: line.get("moved") == 2)
         assert refused.fired
     assert await world.nodes_of("web") == [empty] * 2
     assert await events(world, "Moved") == []

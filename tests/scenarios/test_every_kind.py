@@ -117,7 +117,7 @@ async def test_a_leader_carries_out_what_a_command_asks_for(own: OwnCluster) -> 
     full = await deploy_every_kind(world)
     path = str(world.configuration(**settings(world)))
     async with controller(world, **settings(world, enabledStrategies=[])) as leader:
-        await leader.says("cycle")
+        await leader.says("pass ended")
         run = await as_admin(world, "drain", full, "--config", path)
     assert run.lines[0].endswith("is the leader, and carries the moves out")
     assert await apps_on(world, full) == {"everywhere", "opted-out"}, run

@@ -40,9 +40,9 @@ async def test_goes_on_from_pass_to_pass_and_says_one_sentence_each(world: World
     full, empty = await deploy_web(world, 3)
     async with world.auditor() as auditor:
         async with controller(world, reschedulingInterval="2s") as running:
-            first = await running.says("cycle")
-            await running.says("cycle", where=lambda line: line["moved"] > 0)
-            await running.says("cycle", where=_is_at_rest)
+            first = await running.says("pass ended")
+            await running.says("pass ended", where=lambda line: line["moved"] > 0)
+            await running.says("pass ended", where=_is_at_rest)
             run = await running.stop()
         audit = await world.audit(auditor)
     assert first["planned"] == 1
@@ -60,11 +60,11 @@ async def test_a_node_labelled_for_maintenance_is_emptied_at_once(world: World) 
     settings = {"enabledStrategies": ["NodeMaintenance"], "reschedulingInterval": "1h"}
     async with world.auditor() as auditor:
         async with controller(world, **settings) as running:
-            await running.says("cycle")
+            await running.says("pass ended")
             await label(world, full, "true")
             await world.wait("the node is empty", lambda: is_on(world, "web", empty, 3))
             # And a further pass, as something might be left.
-            last = await running.says("cycle", times=3)
+            last = await running.says("pass ended", times=3)
         audit = await world.audit(auditor)
     assert last["early"] == "a plan has ended, and something may be left to do"
     assert_nobody_noticed(audit)
@@ -74,9 +74,9 @@ async def test_a_node_that_becomes_hot_calls_for_an_early_pass(world: World) -> 
     await world.add_nodes(2)
     settings = {"enabledStrategies": ["ResourceOptimization"], "reschedulingInterval": "1h"}
     async with controller(world, **settings, cpuThreshold=10) as running:
-        await running.says("cycle")
+        await running.says("pass ended")
         await world.create(deployment("web", replicas=2))
-        early = await running.says("cycle", times=2)
+        early = await running.says("pass ended", times=2)
     assert "above its threshold" in early["early"]
 
 
@@ -90,7 +90,7 @@ async def test_resumes_what_a_dead_one_left(world: World) -> None:
         await process.finish()
         async with controller(world, enabledStrategies=[], reschedulingInterval="1s") as running:
             told = await running.says("resuming unfinished migrations")
-            await running.says("cycle", where=lambda line: line["moved"] == 1)
+            await running.says("pass ended", where=lambda line: line["moved"] == 1)
         audit = await world.audit(auditor)
     assert told["moves"] == 1
     assert empty in await world.nodes_of("web")
@@ -109,8 +109,8 @@ async def test_told_to_stop_it_says_what_it_leaves_and_releases_the_lease(
         await world.wait_for_copy("web")
         run = await running.stop(how)
     assert run.code == code, run
-    assert run.said("stopped")[-1]["unfinished"] == 1
-    assert run.said("stopped")[-1]["because"] == "left to the next leader"
+    assert run.said("rescheduler stopped")[-1]["unfinished"] == 1
+    assert run.said("rescheduler stopped")[-1]["because"] == "left to the next leader"
     assert run.errors == ""
     assert not (await lease(world)).get("holderIdentity")
     [record] = await world.records()
@@ -157,12 +157,12 @@ async def test_of_two_one_acts_and_the_other_follows(world: World) -> None:
     await world.add_nodes(1)
     settings = {"reschedulingInterval": "1s", **election(world)}
     async with controller(world, **settings) as first:
-        await first.says("cycle")
+        await first.says("pass ended")
         async with controller(world, **settings) as second:
             stands_by = await second.says("standing by: another replica leads")
-            assert second.said("cycle") == []
+            assert second.said("pass ended") == []
             assert (await first.stop()).code == 0
-            await second.says("cycle")
+            await second.says("pass ended")
             # A third one is refused by name, instead of waiting.
             path = str(world.configuration(**settings))
             third = await as_admin(world, "run", "--once", "--config", path)
@@ -196,8 +196,8 @@ async def test_a_dry_run_plans_and_changes_nothing(world: World) -> None:
     }
     async with world.auditor() as auditor:
         async with controller(world, "--dry-run", **settings) as running:
-            would = await running.says("would move", times=3)
-            cycle = await running.says("cycle")
+            would = await running.says("pod would be moved", times=3)
+            cycle = await running.says("pass ended")
             assert (await running.stop()).code == 0
         audit = await world.audit(auditor)
     assert (would["source"], would["target"]) == (full, empty)

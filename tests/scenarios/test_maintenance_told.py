@@ -59,7 +59,7 @@ async def test_who_stays_is_told_in_the_log_and_on_the_node_until_the_label_goes
     full, empty = await deploy_web(world, 2)
     async with world.auditor() as auditor:
         async with controller(world, **LABELLED) as running:
-            await running.says("cycle")
+            await running.says("pass ended")
             await label(world, full, "true")
             stays = await running.says("pod stays on node in maintenance", times=2)
             await world.wait("it says who stays", says(world, full, names_the_ballast))
@@ -87,9 +87,9 @@ async def test_it_says_that_it_is_empty_and_writes_only_when_that_changes(world:
         async with controller(world, **settings) as running:
             await label(world, full, "true")
             await world.wait("it is empty", says(world, full, lambda words: words == EMPTY))
-            cycles = len(running.said("cycle"))
+            cycles = len(running.said("pass ended"))
             written = len([each for each in proxy.writes if TOLD.accepts(each)])
-            await running.says("cycle", times=cycles + 3)
+            await running.says("pass ended", times=cycles + 3)
             assert len([each for each in proxy.writes if TOLD.accepts(each)]) == written
     assert await world.nodes_of("web") == [empty]
 
@@ -98,14 +98,14 @@ async def test_cordons_begin_and_end_a_maintenance_where_they_count(world: World
     full, empty = await deploy_web(world, 2)
     async with world.auditor() as auditor:
         async with controller(world, **CORDONED) as running:
-            await running.says("cycle")
+            await running.says("pass ended")
             await world.cordon(full)
-            began = await running.says("cycle", times=2)
+            began = await running.says("pass ended", times=2)
             await world.wait("it says who stays", says(world, full, names_the_ballast))
-            await running.says("cycle", where=lambda line: line.get("moved") == 2)
+            await running.says("pass ended", where=lambda line: line.get("moved") == 2)
             await world.uncordon(full)
             ended = await running.says(
-                "cycle", where=lambda line: "no longer" in line.get("early", "")
+                "pass ended", where=lambda line: "no longer" in line.get("early", "")
             )
             await world.wait("it says nothing more", says(world, full, lambda words: not words))
         audit = await world.audit(auditor)

@@ -43,7 +43,7 @@ async def test_the_emptiest_node_is_not_filled_while_it_may_be_removed(world: Wo
     async with world.auditor() as auditor:
         async with default_controller(world, **settings) as running:
             await world.wait("the other is filled", web_is(world, {full: 1, other: 3}))
-            await running.says("cycle", where=lambda line: not line["planned"])
+            await running.says("pass ended", where=lambda line: not line["planned"])
             assert {each["spec"]["target"] for each in await world.records()} == {other}
             await taint(world, candidate)
             await world.wait("it is filled", web_is(world, {candidate: 1, other: 3}))
@@ -61,7 +61,7 @@ async def test_what_is_being_removed_is_emptied_by_who_removes_it_unless_we_are_
     async with world.auditor() as auditor:
         cordoned = {"nodeMaintenance": {"cordonedNodes": True}}
         async with controller(world, **MAINTENANCE, **cordoned) as running:
-            last = await running.says("cycle", times=3)
+            last = await running.says("pass ended", times=3)
         assert "no node is in maintenance" in last["summary"]
         assert await world.records() == []
         helping = {"nodeMaintenance": {"removedNodes": True}}
@@ -101,7 +101,7 @@ async def test_what_karpenter_packs_is_not_evened_out_unless_we_are_to_and_then_
     evened = {"nodeAutoscaler": {"packedNodes": "", "scaleDownUtilization": 0}}
     async with world.auditor() as auditor:
         async with default_controller(world, reschedulingInterval="1s") as running:
-            last = await running.says("cycle", times=3)
+            last = await running.says("pass ended", times=3)
         assert "packed by their autoscaler, and not evened out" in last["summary"]
         assert await world.records() == []
         async with default_controller(world, reschedulingInterval="1s", **evened):

@@ -54,7 +54,7 @@ async def test_balancing_goes_on_while_originals_are_ending(world: World) -> Non
         default_controller(world, enabledStrategies=["LoadBalancing"]) as running,
     ):
         await world.wait("the second pass has moved pods, too", is_balanced)
-        early = [line.get("early", "") for line in running.said("cycle")]
+        early = [line.get("early", "") for line in running.said("pass ended")]
         assert any("ended at maxReschedulePods" in why for why in early)
         ending = [each for each in await world.pods("web") if _is_ending(each)]
         assert len(ending) > 10

@@ -49,7 +49,7 @@ async def test_with_the_controller_down_it_is_noted_and_holds_from_the_next_star
         controller(world, reschedulingInterval="1s") as running,
     ):
         said = await running.says(SAYS_PAUSED)
-        cycle = await running.says("cycle", times=3)
+        cycle = await running.says("pass ended", times=3)
         audit = await world.audit(auditor)
         assert (await running.stop()).code == 0
     assert audit.writes() == []
@@ -68,21 +68,21 @@ async def test_a_running_one_pauses_and_goes_on_at_once_when_resumed(
     settings: dict[str, Any] = {"reschedulingInterval": "1h", "enabledStrategies": []}
     settings |= election(world) if elects else {}
     async with controller(world, **settings) as running:
-        await running.says("cycle")
+        await running.says("pass ended")
         assert (await command(world, "pause", **settings)).code == 0
         await running.says(SAYS_PAUSED)
         await world.wait("it is told", told(world, "Paused", "Lease", 1))
         pod = (await world.pods("web"))[0]
         await ask(world, pod, world.nodes[1])
-        await running.says("cycle", times=1)
+        await running.says("pass ended", times=1)
         again = await command(world, "pause", "--reason", "other", **settings)
         assert again.code == 0
         assert again.out.startswith(f"{LEASE} unchanged: already paused since ")
         resumed = await command(world, "resume", **settings)
         assert resumed.out.startswith(f"{LEASE} resumed: it was paused since ")
-        await running.says("resumed")
+        await running.says("moves resumed")
         await world.wait("it is told", told(world, "Resumed", "Lease", 1))
-        early = await running.says("cycle", times=2)
+        early = await running.says("pass ended", times=2)
         assert early["early"] == "resumed"
         await world.wait_for_record(pod["metadata"]["name"], phase="Completed")
         twice = await command(world, "resume", **settings)
@@ -104,7 +104,7 @@ async def test_what_has_begun_is_ended_and_what_waits_keeps_waiting(world: World
             assert waits.lines[-1] == "nothing is under way"
             await ask(world, second, empty)
             # Long enough for it to have begun, if it did.
-            await running.says("cycle", times=1 + len(running.said("cycle")))
+            await running.says("pass ended", times=1 + len(running.said("pass ended")))
             assert (await world.nodes_of("web")).count(empty) == 1
             held = await world.api.get("PodMigration", world.name, second["metadata"]["name"])
             assert not has_begun(held)
@@ -133,19 +133,19 @@ async def test_another_leader_and_a_deleted_lease_do_not_end_it(world: World) ->
         await first.finish()
     async with controller(world, **settings) as second:
         await second.says(SAYS_PAUSED)
-        await second.says("cycle", times=2)
+        await second.says("pass ended", times=2)
         assert await world.records() == []
 
 
 async def test_by_hand_any_value_but_false_pauses(world: World) -> None:
     await deploy_web(world, 1)
     async with controller(world, reschedulingInterval="1s", enabledStrategies=[]) as running:
-        await running.says("cycle")
+        await running.says("pass ended")
         await pause_by_hand(world, "what?")
         said = await running.says(SAYS_PAUSED)
         assert (said["by"], said["because"]) == ("unknown", "what?")
         await pause_by_hand(world, "false")
-        await running.says("resumed")
+        await running.says("moves resumed")
 
 
 async def test_one_pass_ends_what_has_begun_and_begins_nothing(world: World) -> None:

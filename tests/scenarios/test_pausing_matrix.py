@@ -97,11 +97,11 @@ async def _are_all_over(world: World) -> bool:
 
 async def _rest_and_go_on(world: World, way: Way, running: Running) -> None:
     # What was sent before it knew of the pause has arrived by then, and may have begun something.
-    await running.says("cycle", times=2 + len(running.said("cycle")))
+    await running.says("pass ended", times=2 + len(running.said("pass ended")))
     await world.wait("what has begun has ended", lambda: is_at_rest(world))
     for _ in range(2):
         # Rounds in which something could begin that must not.
-        await running.says("cycle", times=1 + len(running.said("cycle")))
+        await running.says("pass ended", times=1 + len(running.said("pass ended")))
         assert await is_at_rest(world)
     held = {
         each["spec"]["pod"]["name"]

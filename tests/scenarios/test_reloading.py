@@ -21,7 +21,7 @@ async def test_a_changed_file_triggers_a_pass_and_a_wrong_one_is_told(world: Wor
     full, empty = await deploy_web(world, 2)
     path = world.configuration(**LABELLED)
     async with controller(world, **{**LABELLED, "enabledStrategies": []}) as running:
-        await running.says("cycle")
+        await running.says("pass ended")
         await label(world, full)
         rewrite(path, cpuThreshold=1000)
         refused = await running.says("configuration refused: the last good one stays in force")
@@ -31,8 +31,8 @@ async def test_a_changed_file_triggers_a_pass_and_a_wrong_one_is_told(world: Wor
         changed = await running.says("configuration changed")
         assert changed["settings"] == ["enabledStrategies", "cpuThreshold"]
         because = "the configuration has changed"
-        await running.says("cycle", where=lambda line: because in line.get("early", ""))
-        await running.says("cycle", where=lambda line: line.get("moved") == 2)
+        await running.says("pass ended", where=lambda line: because in line.get("early", ""))
+        await running.says("pass ended", where=lambda line: line.get("moved") == 2)
     assert await world.nodes_of("web") == [empty] * 2
 
 
@@ -41,7 +41,7 @@ async def test_moves_under_way_go_on_when_their_settings_change(world: World) ->
     path = world.configuration(**LABELLED)
     async with world.auditor() as auditor:
         async with controller(world, **LABELLED, migration={"linger": "5s"}) as running:
-            await running.says("cycle")
+            await running.says("pass ended")
             await label(world, full)
 
             async def one_leaves() -> bool:
@@ -68,7 +68,7 @@ async def test_a_pipe_in_place_of_the_file_holds_up_nobody(world: World) -> None
     await deploy_web(world, 1)
     path = world.configuration(enabledStrategies=[])
     async with controller(world, enabledStrategies=[], reschedulingInterval="1s") as running:
-        await running.says("cycle")
+        await running.says("pass ended")
         text = path.read_text()
         path.unlink()
         os.mkfifo(path)

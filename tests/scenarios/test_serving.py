@@ -77,7 +77,7 @@ async def test_a_move_is_counted_and_timed(world: World) -> None:
         async with controller(
             world, reschedulingInterval="2s", serving=replica.settings
         ) as running:
-            await running.says("cycle", where=lambda line: line["moved"] > 0)
+            await running.says("pass ended", where=lambda line: line["moved"] > 0)
             await replica.becomes_ready()
             moved = 'rescheduler_moves_total{reason="Completed",result="completed",'
             moved += 'strategy="LoadBalancing",way="Surge"}'
@@ -106,7 +106,7 @@ async def test_of_two_replicas_one_leads_and_both_are_ready(world: World) -> Non
     first, second = Replica(world, free_port()), Replica(world, free_port())
     settings = {"reschedulingInterval": "1s", **election(world)}
     async with controller(world, **settings, serving=first.settings) as leader:
-        await leader.says("cycle")
+        await leader.says("pass ended")
         await first.becomes_ready()
         async with controller(world, **settings, serving=second.settings) as other:
             await other.says("standing by: another replica leads")
@@ -131,7 +131,7 @@ async def test_a_second_one_on_the_same_port_ends_and_says_why(world: World) -> 
     await world.add_nodes(1)
     replica = Replica(world, free_port())
     async with controller(world, serving=replica.settings) as running:
-        await running.says("cycle")
+        await running.says("pass ended")
         path = str(world.configuration(serving=replica.settings))
         second = await as_admin(world, "run", "--config", path)
         assert (await replica.get("/healthz")).text == "ok"
@@ -150,7 +150,7 @@ async def test_a_failed_move_that_is_tried_again_is_counted(world: World) -> Non
     async with controller(
         world, enabledStrategies=[], migration=brief, serving=replica.settings
     ) as running:
-        await running.says("cycle")
+        await running.says("pass ended")
         before = await replica.metrics()
         await world.wait_for_record(pod["metadata"]["name"], phase="Failed")
         await world.heal_copies()
@@ -204,7 +204,7 @@ async def test_one_that_goes_blind_says_so_and_recovers(world: World) -> None:
         world.faults() as proxy,
         controller(world, reschedulingInterval="5s", serving=replica.settings) as running,
     ):
-        await running.says("cycle")
+        await running.says("pass ended")
         await replica.becomes_ready()
         before = await replica.metrics()
         proxy.on(Match(verb="list", resource="pods"), fail(500))
@@ -235,7 +235,7 @@ async def test_a_pause_and_its_end_are_seen_in_metrics_health_and_events(world: 
     async with controller(
         world, reschedulingInterval="1s", enabledStrategies=[], serving=replica.settings
     ) as running:
-        await running.says("cycle")
+        await running.says("pass ended")
         assert (await replica.metrics())["rescheduler_paused"] == 0
         await pause_by_hand(world, "storage upgrade")
         await replica.shows("it is paused", lambda found: found["rescheduler_paused"] == 1)
@@ -260,7 +260,7 @@ async def test_one_that_starts_paused_says_so(world: World) -> None:
     replica = Replica(world, free_port())
     settings = {**election(world), "serving": replica.settings}
     async with controller(world, reschedulingInterval="1s", **settings) as running:
-        await running.says("cycle")
+        await running.says("pass ended")
         assert (await replica.metrics())["rescheduler_paused"] == 1
         await world.wait("it is told", told(world, "Paused", "Lease", 1))
 
@@ -271,7 +271,7 @@ async def test_why_a_configuration_was_refused_is_told(world: World) -> None:
     path = world.configuration(serving=replica.settings)
     refused = "rescheduler_configuration_refused"
     async with controller(world, serving=replica.settings) as running:
-        await running.says("cycle")
+        await running.says("pass ended")
         rewrite(path, cpuThreshold="hot")
         await replica.shows("it is refused", lambda found: found[refused] == 1)
         words = (await replica.get("/readyz?verbose")).text
@@ -288,7 +288,7 @@ async def test_a_dry_run_serves_and_does_not_lead(world: World) -> None:
     await deploy_web(world, 2)
     replica = Replica(world, free_port())
     async with controller(world, "--dry-run", serving=replica.settings) as running:
-        await running.says("cycle")
+        await running.says("pass ended")
         await replica.becomes_ready()
         found = await replica.metrics()
         run = await running.stop(signal.SIGTERM)
@@ -301,7 +301,7 @@ async def test_who_stands_by_knows_of_a_pause_too(world: World) -> None:
     settings = {"enabledStrategies": [], **election(world)}
     leads, stands_by = Replica(world, free_port()), Replica(world, free_port())
     async with controller(world, **settings, serving=leads.settings) as first:
-        await first.says("cycle")
+        await first.says("pass ended")
         async with controller(world, **settings, serving=stands_by.settings) as second:
             await second.says("standing by: another replica leads")
             await pause_by_hand(world, "not now")

@@ -47,6 +47,6 @@ async def test_the_size_of_now_is_the_one_that_has_to_fit(world: Scene) -> None:
         audit = await world.audit(auditor)
     [record] = await world.records()
     assert record["status"]["reason"] == "NotNow"
-    assert "not enough cpu: 1 asked, 900m free" in record["status"]["message"]
+    assert "not enough cpu: requests 1, 900m free" in record["status"]["message"]
     assert audit.pods_made() == []
     assert_nobody_noticed(audit)

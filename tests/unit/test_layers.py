@@ -125,6 +125,12 @@ PLANTED = [
         id="cli-observes-by-itself",
     ),
     pytest.param(
+        "src/rescheduler/cli/commands/cleanup.py",
+        "from rescheduler.migrate import migrating",
+        COMPOSING,
+        id="cli-migrates-by-itself",
+    ),
+    pytest.param(
         "src/rescheduler/observe/listing.py", "import aiohttp", TALKING, id="observe-http"
     ),
     pytest.param("src/rescheduler/logs.py", "import urllib.request", TALKING, id="logs-http"),

@@ -9,11 +9,10 @@ from rescheduler.documents.durations import MILLISECOND, SECOND
 from rescheduler.documents.kinds import Count, CountOrShare, Duration, Flag, Optional, WholeSeconds
 from rescheduler.documents.name_lists import Choice
 from rescheduler.documents.settings import setting, subsection
+from rescheduler.model.podmigration import Method
 
 AUTO: Final = "Auto"
-SURGE: Final = "Surge"
-STEER: Final = "Steer"
-BY_NAME: Final = (SURGE, STEER)
+BY_NAME: Final = tuple(each.value for each in Method if each.is_by_name)
 """Those that people may ask for."""
 WAYS: Final = (AUTO, *BY_NAME)
 

@@ -20,7 +20,7 @@ from rescheduler.controller.node_table import NEEDED
 from rescheduler.controller.pausing import Pausing
 from rescheduler.controller.plans_under_way import PlansUnderWay, carrying_out
 from rescheduler.controller.publishing import Publisher
-from rescheduler.controller.reports import CycleReport
+from rescheduler.controller.reports import PassReport
 from rescheduler.controller.settings import Settings
 from rescheduler.controller.shutdown import GRACE_SECONDS
 from rescheduler.controller.triggers import Trigger, Watch
@@ -209,14 +209,18 @@ class Loop:
 
     async def _end(self, migrator: Migrator) -> None:
         is_over = self._stop.is_set()
-        words = "stopping: no new moves" if is_over else "configuration changed: moves go on by it"
+        words = (
+            "rescheduler stopping: no new moves"
+            if is_over
+            else "configuration changed: moves go on by it"
+        )
         self._log.info(words, under_way=migrator.unfinished)
         await migrator.stop(GRACE_SECONDS)
         if not is_over:
             return
         left = migrator.unfinished
         words = "left to the next leader" if left else "nothing is left to do"
-        self._log.info("stopped", unfinished=left, because=words)
+        self._log.info("rescheduler stopped", unfinished=left, because=words)
 
     # ------------------------------------------------------------------ round and round
 
@@ -234,7 +238,7 @@ class Loop:
             is_paused=lambda: self._pausing.is_paused,
         )
         self._publisher.is_synced()
-        report = CycleReport(migrator)
+        report = PassReport(migrator)
         interval = configuration.rescheduling_interval_seconds
         async with (
             carrying_out(self._clock, interval, self._trigger) as plans,
@@ -283,11 +287,11 @@ class Loop:
             minding.cancel()
             await asyncio.gather(minding, return_exceptions=True)
 
-    async def _pass(self, passes: Passes, report: CycleReport, early: str) -> Pass | None:
+    async def _pass(self, passes: Passes, report: PassReport, early: str) -> Pass | None:
         """None: it failed."""
         self._cycle += 1
         begun = self._clock.monotonic()
-        with structlog.contextvars.bound_contextvars(cycle=self._cycle):
+        with structlog.contextvars.bound_contextvars(**{"pass": self._cycle}):
             try:
                 seen = await passes.one()
             except errors.NotLeading:

@@ -30,7 +30,7 @@ class MoveCounts:
     def wrote(self, record: Object) -> None:
         if podmigration.is_over(record):
             return  # it is told by its outcome
-        now, step = self._clock.monotonic(), _step(record)
+        now, step = self._clock.monotonic(), podmigration.step_name(record)
         seen = self._seen.get(record["metadata"]["uid"])
         if seen is None:
             self._begin(record, now)
@@ -41,15 +41,14 @@ class MoveCounts:
     def _begin(self, record: Object, now: float) -> None:
         if len(self._seen) >= _MOST:
             self._seen.pop(next(iter(self._seen)))
-        self._seen[record["metadata"]["uid"]] = _Seen(
-            self._begun_at(record, now), _step(record), now
-        )
+        began, step = self._begun_at(record, now), podmigration.step_name(record)
+        self._seen[record["metadata"]["uid"]] = _Seen(began, step, now)
         if podmigration.attempt_of(record) > 1:
             self._record.tried_again()
 
     def _begun_at(self, record: Object, now: float) -> float:
         """Perhaps by an earlier process."""
-        started = podmigration.time_of(podmigration.status_of(record).get("startTime"))
+        started = podmigration.started_at(record)
         if started is None:
             return now
         return now - max(0.0, (self._clock.now() - started).total_seconds())
@@ -66,9 +65,5 @@ class MoveCounts:
             outcome.reason,
             now - (seen.began if seen else now),
         )
-        if fallback := podmigration.status_of(record).get("fallback"):
-            self._record.fell_back(str(fallback))
-
-
-def _step(record: Object) -> str:
-    return str(podmigration.status_of(record).get("step") or "")
+        if fallback := podmigration.fallback_of(record):
+            self._record.fell_back(fallback)

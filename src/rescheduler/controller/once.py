@@ -135,7 +135,7 @@ async def _unless_paused(run: PlanRun, migrator: Migrator, pausing: Pausing) -> 
 
 def _log_stop() -> None:
     structlog.get_logger().info(
-        "stopping: no new moves", because="interrupted", grace_seconds=GRACE_SECONDS
+        "rescheduler stopping: no new moves", because="interrupted", grace_seconds=GRACE_SECONDS
     )
 
 

@@ -23,8 +23,6 @@ from rescheduler.plan.explaining import Explanation, explain, row_of
 from rescheduler.plan.loads import Loads
 from rescheduler.wire import POD_MIGRATIONS
 
-_STRATEGY = "Manual"
-
 
 class Refused(ReschedulerError):
     """The message says every reason."""
@@ -92,7 +90,7 @@ def _decided(snapshot: Snapshot, configuration: Configuration, asked: Asked) -> 
         uid=pod.uid,
         source=pod.node,
         target=asked.target or _best(snapshot, explained),
-        strategy=_STRATEGY,
+        strategy=podmigration.MANUAL,
         reason="asked for by rescheduler migrate",
         way=explained.way if explained.way is Way.RESTART else Way.SURGE,
         asked=True,

@@ -90,11 +90,11 @@ class Pausing:
 
     def _tell(self, before: Pause | None) -> None:
         if self.pause is None:
-            self._log.warning("resumed", was=str(before))
+            self._log.warning("moves resumed", was=str(before))
             return
         since = self.pause.since.isoformat() if self.pause.since else "unknown"
         self._log.warning(
-            "paused: nothing new begins, and what has begun is brought to its end",
+            "moves paused: nothing new begins, and what has begun is brought to its end",
             since=since,
             by=self.pause.by or "unknown",
             because=self.pause.reason or "no reason was given",

@@ -81,7 +81,7 @@ class PlanReport:
         self._notes = set(decided.notes)
 
 
-# ---------------------------------------------------------------------- one sentence a cycle
+# ---------------------------------------------------------------------- one sentence a pass
 
 
 class Counts(Protocol):
@@ -95,8 +95,8 @@ class Counts(Protocol):
 
 
 @dataclass(slots=True)
-class CycleReport:
-    """Says what has come of each cycle."""
+class PassReport:
+    """Says what has come of each pass."""
 
     migrator: Counts | None
     """None: nothing is carried out."""
@@ -123,7 +123,7 @@ class CycleReport:
             because["paused"] = str(pause)
             said = f"{pause}, so nothing new begins (rescheduler resume); {said}"
         structlog.get_logger().info(
-            "cycle", **figures, **because, seconds=round(seconds, 3), summary=said
+            "pass ended", **figures, **because, seconds=round(seconds, 3), summary=said
         )
 
     def _since_the_last(self, migrator: Counts, planned: int) -> tuple[dict[str, Any], str]:
@@ -132,7 +132,7 @@ class CycleReport:
         self._moved, self._failed = figures.completed, figures.failed
         told = {"moved": moved, "failed": failed, "under_way": under_way}
         return told | _state(figures, under_way), (
-            f", planned {_counted(planned, 'move')}; since the last cycle {moved} moved and "
+            f", planned {_counted(planned, 'move')}; since the last pass {moved} moved and "
             f"{failed} failed, {_in_words(figures, under_way)}"
         )
 
@@ -140,7 +140,7 @@ class CycleReport:
 def _log_moves(moves: Iterable[Move]) -> None:
     for move in moves:
         structlog.get_logger().info(
-            "would move",
+            "pod would be moved",
             pod=move.full_name,
             source=move.source,
             target=move.target,

@@ -10,6 +10,5 @@ from rescheduler.leading.electing import Candidate, leading
 from rescheduler.leading.errors import ElectionError
 from rescheduler.leading.fencing import Fenced
 from rescheduler.leading.leadership import Leadership
-from rescheduler.leading.passing_time import boottime
 
-__all__ = ["Candidate", "ElectionError", "Fenced", "Leadership", "Term", "boottime", "leading"]
+__all__ = ["Candidate", "ElectionError", "Fenced", "Leadership", "Term", "leading"]

@@ -9,14 +9,12 @@ from rescheduler.migrate.deciding.facts import Intent
 from rescheduler.migrate.deciding.outcomes import Outcome
 from rescheduler.migrate.queue.migrator import Figures, Migrator, migrating
 from rescheduler.migrate.record.handles import Handle
-from rescheduler.migrate.record.store import NotInstalled
 
 __all__ = [
     "Figures",
     "Handle",
     "Intent",
     "Migrator",
-    "NotInstalled",
     "Outcome",
     "migrating",
 ]

@@ -3,7 +3,8 @@
 from collections.abc import Mapping
 from typing import Final
 
-from rescheduler.model.objects import Object, spec
+from rescheduler.model import podmigration
+from rescheduler.model.objects import Object
 
 _GROUPS: Final = {"ReplicaSet": "apps", "StatefulSet": "apps", "Job": "batch"}
 """Others have kinds of these names, too: Kruise a StatefulSet, Volcano a Job."""
@@ -30,9 +31,7 @@ def is_unreplaced(record: Object, present: Mapping[str, str]) -> bool:
     `present` are the names of its pods that are there, by UID. Another that was made meanwhile
     takes the place of the one whose name it has, or else counts when there are as many as before.
     """
-    evicted = spec(record).get("pod") or {}
-    if any(
-        name == evicted.get("name") and uid != evicted.get("uid") for uid, name in present.items()
-    ):
+    evicted, its_uid = podmigration.pod_name(record), podmigration.pod_uid(record)
+    if any(name == evicted and uid != its_uid for uid, name in present.items()):
         return False
-    return len(present) < len((record.get("status") or {}).get("siblings") or ())
+    return len(present) < len(podmigration.siblings_of(record))

@@ -56,7 +56,3 @@ class Usage:
         ):
             figures.flags.writeable = False
         self.pod_measured.flags.writeable = False
-
-    @property
-    def node_known(self) -> npt.NDArray[np.bool_]:
-        return ~np.isnan(self.node_cpu)

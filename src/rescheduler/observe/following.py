@@ -48,7 +48,7 @@ class Follower(Reflector[Batch]):
 
     def _take(self, news: Batch) -> None:
         for each in self._state.take(self.resource, news):
-            self.log.warning("cannot read an object", name=each.name, problem=each.problem)
+            self.log.warning("object cannot be read", name=each.name, problem=each.problem)
 
     def _hear(self, *, complete: bool) -> None:
         super()._hear(complete=complete)

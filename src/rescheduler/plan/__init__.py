@@ -8,12 +8,8 @@ from rescheduler.plan.checking import why_not_there
 from rescheduler.plan.desk import Desk, Search
 from rescheduler.plan.fitting import Memory
 from rescheduler.plan.planning import musts, needs, plan, plan_at
-from rescheduler.plan.strategies import BY_NAME
-
-STRATEGIES = tuple(BY_NAME)
 
 __all__ = [
-    "STRATEGIES",
     "Desk",
     "Memory",
     "Search",

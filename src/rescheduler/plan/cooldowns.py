@@ -21,7 +21,7 @@ _FASTER_CLOCK: Final = 60.0
 
 NEVER: Final = -1.0
 
-UNSETTLED: Final = "gave or took a pod, and is not measured anew (stability.cooldown.node)"
+UNSETTLED: Final = "gave or received a pod recently, not measured since (stability.cooldown.node)"
 """Of a node, in words."""
 
 

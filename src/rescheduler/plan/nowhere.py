@@ -75,7 +75,7 @@ def _too_little(desk: Desk, row: int, number: int, short: Mask) -> str:
         return "no room for another pod"
     asked = resources.in_words(name, int(desk.placement.asks(row)[number]))
     most = max(int(desk.placement.free[short, number].max()), 0)
-    return f"not enough {name}: {asked} asked, at most {resources.in_words(name, most)} free"
+    return f"not enough {name}: requests {asked}, at most {resources.in_words(name, most)} free"
 
 
 def _asked(desk: Desk, row: int, nodes: Mask) -> Iterator[Part]:

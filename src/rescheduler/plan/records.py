@@ -120,9 +120,9 @@ class Records:
     def _why_held_back(self, failed: list[Object]) -> Iterable[str]:
         last = failed[-1]
         name, why = last["metadata"]["name"], reason_of(last) or "of no known reason"
-        # Older records may be gone by now: the last one knows how many there were.
-        times = max(len(failed), attempt_of(last) - self._attempts_forgiven.get(pod_uid(last), 0))
-        counted = retries.counted(failed, times)
+        forgiven = self._attempts_forgiven.get(pod_uid(last), 0)
+        failures = retries.failures(failed, forgiven=forgiven)
+        counted = failures.counted
         if counted >= self._retry.attempts:
             yield (
                 f"{_moves(counted)} failed, the last as {why} (pmig {name}): it stays until "
@@ -134,10 +134,9 @@ class Records:
         is_passing = reasons.is_passing(why, other_way=bool(owner_of(last)))
         if self._forced is not None and is_passing:
             first = min(first, _FORCED_REST_SECONDS)
-        doublings = retries.doublings(counted, times)
-        rest = retries.spread(retries.back_off_seconds(first, doublings), pod_uid(last))
+        rest = failures.rest_seconds(first)
         if any(self._is_within(each, rest) for each in failed):
-            words = f"its move failed as {why} (pmig {name}), and it rests for {_text(rest)}"
+            words = f"its move failed as {why} (pmig {name}): back-off of {_text(rest)}"
             yield Passing(words) if is_passing else words
 
     def _is_forgiven(self, record: Object) -> bool:

@@ -178,7 +178,9 @@ def after_the_move(desk: Desk, row: int, target: int) -> str:
     """What a move does to its target, in numbers; asked before it is made."""
     name = desk.nodes[target].name
     if not desk.loads.known[target]:
-        return f"the load of {name} is unknown, {asked_after(desk, row)[target]:.1f} % asked for"
+        return (
+            f"the load of {name} is unknown, its requests at {asked_after(desk, row)[target]:.1f} %"
+        )
     used = desk.loads.used[target] + desk.loads.of_pod[row]
     after = 100 * used / desk.loads.capacity[target]
     figures = zip(RESOURCES, after.tolist(), strict=True)

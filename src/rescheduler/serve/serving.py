@@ -41,7 +41,7 @@ def serving(
     """As long as the block lasts. Raises CannotListen at once when a port is not to be had."""
     with listening(list(_doors(settings, board, scheduler))) as addresses:
         for host, port in addresses:
-            structlog.get_logger().info("listening", address=host, port=port)
+            structlog.get_logger().info("server listening", address=host, port=port)
         yield
 
 

@@ -292,7 +292,7 @@ def _scene_of(record: Object) -> MoveScene:
         source=podmigration.source_of(record),
         target=podmigration.target_of(record),
         strategy=podmigration.strategy_of(record),
-        reason=record["spec"].get("reason") or "",
+        reason=podmigration.why_of(record),
     )
 
 
@@ -304,7 +304,7 @@ def _updated(scene: MoveScene, record: Object) -> MoveScene:
     return replace(
         scene,
         look=look,
-        method=podmigration.method_of(record) or "",
-        step=podmigration.status_of(record).get("step") or "",
+        method=podmigration.method_of(record),
+        step=podmigration.step_name(record),
         outcome=": ".join(each for each in told if each) if look in _ENDED else "",
     )

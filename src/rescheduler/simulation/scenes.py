@@ -5,6 +5,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 
+from rescheduler.model.podmigration import Method
+
 
 class PodLook(enum.Enum):
     STARTING = "starting"
@@ -61,7 +63,7 @@ class MoveScene:
     strategy: str
     reason: str
     look: MoveLook = MoveLook.WAITING
-    method: str = ""
+    method: Method | None = None
     step: str = ""
     """In the words of the record: Check, Create, WaitReady, ..."""
     outcome: str = ""
@@ -74,7 +76,8 @@ class MoveScene:
     @property
     def is_restarted(self) -> bool:
         """It had to end before its successor began."""
-        return self.look is MoveLook.MOVED and self.method == "Steer"
+        is_interrupted = self.method is not None and not self.method.makes_a_copy
+        return self.look is MoveLook.MOVED and is_interrupted
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -70,8 +70,8 @@ def plan_of_three() -> Plan:
         ),
         refusals=(
             stays("agent-1", "it belongs to a DaemonSet"),
-            stays("agent-2", "it belongs to a DaemonSet", "cpu: 500 asked, 30 free"),
-            stays("big", "cpu: 900 asked, 30 free"),
+            stays("agent-2", "it belongs to a DaemonSet", "cpu: requests 500, 30 free"),
+            stays("big", "cpu: requests 900, 30 free"),
         ),
         reports=(ACTS, RESTS),
         nodes=(
@@ -100,7 +100,7 @@ def plan_of_many(nodes: int, moves: int) -> Plan:
             for number in range(moves)
         ),
         refusals=tuple(
-            stays(f"db-{number}", f"cpu: {number} asked, 30 free") for number in range(moves)
+            stays(f"db-{number}", f"cpu: requests {number}, 30 free") for number in range(moves)
         ),
         reports=(ACTS, RESTS),
         nodes=tuple(

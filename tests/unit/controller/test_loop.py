@@ -220,7 +220,7 @@ async def test_a_pass_that_fails_is_followed_by_others_and_many_are_told(
     assert many["in_a_row"] == 3
     [again] = [line for line in lines if line["event"] == "passes recovered"]
     assert again["failed_before"] == 3
-    assert events.count("cycle") == 3
+    assert events.count("pass ended") == 3
     # All with the same observer: what it knows is not at fault.
     assert scene.observed == 1
 
@@ -236,7 +236,7 @@ async def test_told_to_stop_it_lets_what_is_nearly_done_end(
     # A search that is going on ends soon.
     assert scene.told_to_hurry
     assert scene.migrator.stopped == [GRACE_SECONDS]
-    assert lines[-1]["event"] == "stopped"
+    assert lines[-1]["event"] == "rescheduler stopped"
     assert lines[-1]["unfinished"] == 2
     assert lines[-1]["because"] == "left to the next leader"
 
@@ -257,7 +257,7 @@ async def test_a_label_is_not_kept_waiting(monkeypatch: pytest.MonkeyPatch) -> N
     with playing(monkeypatch, scene) as made, capture_logs() as lines:
         async with asyncio.timeout(60):
             await made(rescheduling_interval_seconds=86_400.0).run()
-    early = [line.get("early") for line in lines if line["event"] == "cycle"]
+    early = [line.get("early") for line in lines if line["event"] == "pass ended"]
     assert early == [None, "a labelled for maintenance", "a no longer labelled for maintenance"]
 
 
@@ -277,7 +277,7 @@ async def test_a_cordon_that_counts_is_not_kept_waiting(monkeypatch: pytest.Monk
     with playing(monkeypatch, scene) as made, capture_logs() as lines:
         async with asyncio.timeout(60):
             await made(rescheduling_interval_seconds=86_400.0, node_maintenance=maintenance).run()
-    early = [line.get("early") for line in lines if line["event"] == "cycle"]
+    early = [line.get("early") for line in lines if line["event"] == "pass ended"]
     assert early == [None, "a cordoned", "a no longer cordoned", "a labelled for maintenance"]
 
 
@@ -301,7 +301,7 @@ async def test_a_node_that_an_autoscaler_removes_waits_unless_we_are_to_help(
     with playing(monkeypatch, scene) as made, capture_logs() as lines:
         async with asyncio.timeout(60):
             await made(rescheduling_interval_seconds=86_400.0, node_maintenance=maintenance).run()
-    early = [line.get("early") for line in lines if line["event"] == "cycle"]
+    early = [line.get("early") for line in lines if line["event"] == "pass ended"]
     assert early == [None, "a about to be removed" if helps else "a labelled for maintenance"]
 
 
@@ -320,7 +320,7 @@ async def test_a_cordon_that_counts_for_nothing_waits(monkeypatch: pytest.Monkey
     with playing(monkeypatch, scene) as made, capture_logs() as lines:
         async with asyncio.timeout(60):
             await made(rescheduling_interval_seconds=86_400.0).run()
-    early = [line.get("early") for line in lines if line["event"] == "cycle"]
+    early = [line.get("early") for line in lines if line["event"] == "pass ended"]
     assert early == [None, "a labelled for maintenance"]
 
 
@@ -397,7 +397,7 @@ async def test_a_pass_that_was_cut_short_is_followed_early_once_all_its_pods_hav
     stop_at(scene, 2)
     with playing(monkeypatch, scene) as made, capture_logs() as lines:
         await made(rescheduling_interval_seconds=600.0).run()
-    _, second = [line.get("early", "") for line in lines if line["event"] == "cycle"]
+    _, second = [line.get("early", "") for line in lines if line["event"] == "pass ended"]
     assert ("ended at maxReschedulePods" in second) == is_early
 
 
@@ -418,7 +418,7 @@ async def cycle_line(monkeypatch: pytest.MonkeyPatch, scene: Scene) -> dict[str,
     stop_at(scene, 1)
     with playing(monkeypatch, scene) as made, capture_logs() as lines:
         await made().run()
-    [line] = [dict(each) for each in lines if each["event"] == "cycle"]
+    [line] = [dict(each) for each in lines if each["event"] == "pass ended"]
     return line
 
 

@@ -6,8 +6,9 @@ import threading
 
 import pytest
 
-from rescheduler.leading import Leadership, Term, boottime
+from rescheduler.leading import Leadership, Term
 from rescheduler.leading.leadership import Deadline
+from rescheduler.leading.passing_time import boottime
 
 
 class Hand:

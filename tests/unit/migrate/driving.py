@@ -4,7 +4,7 @@ down, act; with something happening at a chosen moment.
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal, get_args
+from typing import Any, Literal
 
 from rescheduler.migrate.deciding import actions, marks, records
 from rescheduler.migrate.deciding.actions import (
@@ -26,6 +26,7 @@ from rescheduler.migrate.deciding.outcomes import Outcome
 from rescheduler.migrate.deciding.records import MigrationStatus
 from rescheduler.model import conditions, names, podmigration
 from rescheduler.model.podmigration import Phase, Reason, Step
+from tests.unit.migrate import disturbing
 from tests.unit.migrate.toy_cluster import (
     BEGINNING,
     BudgetRefused,
@@ -42,32 +43,18 @@ from tests.unit.migrate.toy_cluster import (
 MANY_LOOKS = 250
 MANY_WITHOUT_WAITING = 14
 
-Moment = Literal["before the look", "before the write", "after the adoption"]
-Fault = Literal["dies before", "dies after", "reply lost", "not done", "done late"]
-MOMENTS: tuple[Moment, ...] = get_args(Moment)
-FAULTS: tuple[Fault, ...] = get_args(Fault)
+Event = disturbing.Event[ToyCluster]
+Moment = disturbing.Moment
+Fault = disturbing.Fault
+MOMENTS: tuple[Moment, ...] = ("before the look", "before the write", "after the adoption")
+FAULTS: tuple[Fault, ...] = ("dies before", "dies after", "reply lost", "not done", "done late")
 SECONDS_LATE = 3
-
-
-class Died(Exception):
-    """The process, at this very moment."""
-
-
-@dataclass(frozen=True)
-class Event:
-    """Something that happens at the n-th look of the first process."""
-
-    look: int
-    disturbance: Callable[[ToyCluster], None] | None = None
-    moment: Moment = "before the look"
-    fault: Fault | None = None
-    """Of the write that follows that look, if there is one."""
 
 
 @dataclass
 class Drive:
     cluster: ToyCluster
-    events: Sequence[Event] = ()
+    events: Sequence[disturbing.Event[ToyCluster]] = ()
     ticks_after_a_write: int = 0
     """How fast the controllers are compared with us."""
     which: int = 0
@@ -160,7 +147,7 @@ class Drive:
         except Refused as problem:
             memory.learn(problem, self.cluster.time)
             return "waited"
-        except Died:
+        except disturbing.Died:
             return "died"
         finally:
             self.looks += 1
@@ -252,14 +239,14 @@ class Drive:
 
     def _write(self, write: Write, memory: "_Memory", fault: Fault | None) -> None:
         if fault == "dies before":
-            raise Died
+            raise disturbing.Died
         if fault == "done late":
             self.late.append((self.cluster.time + SECONDS_LATE, write))
         if fault in ("not done", "done late"):
             raise Refused("no answer")
         carry_out(self.cluster, write)
         if fault == "dies after":
-            raise Died
+            raise disturbing.Died
         if fault == "reply lost":
             raise Refused("no answer")
         if isinstance(write, Evict):
@@ -309,7 +296,8 @@ class Drive:
 
     def _judge_eviction(self, uid: str) -> None:
         cluster = self.cluster
-        replica_set = cluster.replica_sets.get(self.intent.replica_set_uid)
+        owner = self.intent.owner
+        replica_set = cluster.replica_sets.get(owner.uid) if owner else None
         if uid != self.intent.uid:
             self.wrongs.append(f"evicts {uid}, which is not the original")
         if cluster.alone:

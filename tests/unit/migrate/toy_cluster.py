@@ -165,14 +165,15 @@ class ToyCluster:
         replica_sets = _clone(self.replica_sets)
         named = next((p for p in pods.values() if name_of(p) == intent.copy), None)
         ours = named is not None and copies.is_copy_of(named, intent.uid, intent.id, intent.copy)
-        replica_set = replica_sets.get(intent.replica_set_uid)
+        owner = intent.owner.uid if intent.owner else ""
+        replica_set = replica_sets.get(owner)
         return View(
             original=pods.get(intent.uid),
             copy=named if ours else None,
             copy_name_taken=named is not None and not ours,
             replica_set=replica_set,
             deployment=_clone(self.deployment) if replica_set else None,
-            pods=tuple(p for p in pods.values() if controller_of(p) == intent.replica_set_uid),
+            pods=tuple(p for p in pods.values() if controller_of(p) == owner),
             services=(self._service(),),
             slices=tuple(_clone(self.slices)),
             budgets=tuple(_clone(self.budgets).values()),

@@ -66,7 +66,21 @@ def test_what_gives_way_says_nothing_of_others() -> None:
 
 
 def test_a_rest_doubles_with_each_that_counts_and_three_times_for_the_others() -> None:
-    assert [retries.doublings(counted, counted) for counted in (1, 2, 5, 9)] == [0, 1, 4, 8]
-    assert [retries.doublings(0, times) for times in (1, 2, 4, 9)] == [0, 1, 3, 3]
-    assert retries.back_off_seconds(60.0, 2) == 240.0
-    assert 60.0 <= retries.spread(60.0, "uid") <= 75.0
+    def rests(reason: str, times: int) -> int:
+        failed = [record({"pod": {"uid": "u"}, "attempt": times}, reason=reason)]
+        return retries.failures(failed).doublings
+
+    assert [rests("NotReadyInTime", times) for times in (1, 2, 5, 9)] == [0, 1, 4, 8]
+    assert [rests("NotNow", times) for times in (1, 2, 4, 9)] == [0, 1, 3, 3]
+    third = retries.Failures("uid", times=3, counted=3)
+    assert 240.0 <= third.rest_seconds(60.0) <= 300.0
+
+
+def test_what_is_gone_counts_as_the_oldest_that_is_there_and_what_is_forgiven_does_not() -> None:
+    failed = [
+        record({"attempt": 4}, reason="NotReadyInTime"),
+        record({"attempt": 5}, reason="NotNow"),
+    ]
+    assert retries.failures(failed) == ("", 5, 4)
+    assert retries.failures(failed, forgiven=3) == ("", 2, 1)
+    assert retries.failures(failed, gives_way=lambda _: True).counted == 0

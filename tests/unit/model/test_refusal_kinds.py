@@ -14,7 +14,7 @@ REASONS = [
     ("ResourceQuota small has no room for a second pod: pods", RefusalKind.QUOTA),
     ("it is being moved already", RefusalKind.UNDER_WAY),
     ("it was moved lately (stability.cooldown.pod)", RefusalKind.COOLDOWN),
-    ("its move failed as TimedOut (pmig a), and it rests for 1m", RefusalKind.FAILED_BEFORE),
+    ("its move failed as TimedOut (pmig a): back-off of 1m", RefusalKind.FAILED_BEFORE),
     ("its move would interrupt it, and pods.interruptions is Never: x", RefusalKind.INTERRUPTION),
     ("its HorizontalPodAutoscaler web is scaling from 1 to 2", RefusalKind.WORKLOAD),
     ("shop/web-2 of its group stays: it is terminating", RefusalKind.GROUP),

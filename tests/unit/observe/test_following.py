@@ -153,7 +153,7 @@ async def test_what_is_gone_is_gone_even_if_it_cannot_be_read() -> None:
             await scene.until_over()
             assert scene.state.snapshot().unreadable == ("pods shop/other: not a pod",)
             assert scene.pods() == ["b"]
-    told = [line["name"] for line in lines if line["event"] == "cannot read an object"]
+    told = [line["name"] for line in lines if line["event"] == "object cannot be read"]
     assert told == ["shop/odd", "shop/other"]
 
 
@@ -296,7 +296,7 @@ async def test_tells_of_what_cannot_be_read_once_by_name() -> None:
     with capture_logs() as lines:
         async with following([*listed("a"), odd, odd, After(2), CUT]) as scene:
             await scene.until_over()
-    told = [line for line in lines if line["event"] == "cannot read an object"]
+    told = [line for line in lines if line["event"] == "object cannot be read"]
     assert [(line["name"], line["problem"]) for line in told] == [("shop/odd", "not a pod")]
 
 

@@ -97,7 +97,8 @@ def test_a_pod_that_may_not_move_any_more() -> None:
 def test_a_target_that_is_not_right_any_more() -> None:
     full = pod("other", nodeName="b", **large("7600m"))
     assert (
-        told(snapshot(pod(), full)) == "b does not take it: not enough cpu: 500m asked, 400m free"
+        told(snapshot(pod(), full))
+        == "b does not take it: not enough cpu: requests 500m, 400m free"
     )
     cordoned = changed(1, spec={"unschedulable": True})
     assert told(snapshot(pod(), nodes=cordoned)) == (
@@ -188,7 +189,7 @@ def test_what_is_assumed_of_this_very_move_takes_no_room_from_it() -> None:
     # Whoever else is on the way there does.
     rival = pod("web-0", nodeName="a")
     assert told(snapshot(pod(), rival, nodes=tight, assumed="b"), uid="uid-web-0") == (
-        "b does not take it: not enough cpu: 500m asked, 400m free"
+        "b does not take it: not enough cpu: requests 500m, 400m free"
     )
 
 
@@ -262,4 +263,4 @@ def test_the_size_that_it_will_have_counts_where_it_is_known() -> None:
     of, configuration = snapshot(pod()), Configuration()
     assert why_not_there(of, configuration, MOVE, asks={"cpu": 1000, "pods": 1}) == ""
     told_of = why_not_there(of, configuration, MOVE, asks={"cpu": 10**6, "pods": 1})
-    assert "b does not take it: not enough cpu: 1000 asked" in told_of
+    assert "b does not take it: not enough cpu: requests 1000" in told_of

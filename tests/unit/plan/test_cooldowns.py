@@ -29,7 +29,7 @@ INTERRUPTED = (
     "a pod of its workload was moved lately, and it would be interrupted "
     "(stability.cooldown.workload)"
 )
-NODE = "its node gave or took a pod, and is not measured anew (stability.cooldown.node)"
+NODE = "its node gave or received a pod recently, not measured since (stability.cooldown.node)"
 LONG_AGO = NOW - 3000
 OTHER = {**OWNER, "name": "db", "uid": "db-uid"}
 SETS = [replica_set(), replica_set(name="db", uid="db-uid")]

@@ -66,7 +66,7 @@ def test_a_daemon_to_come_keeps_its_room() -> None:
     )
     placement = Placement(taken)
     assert not placement.targets(0).any()
-    assert "not enough cpu: 2 asked, 1 free" in placement.why_not(0, 1)
+    assert "not enough cpu: requests 2, 1 free" in placement.why_not(0, 1)
 
 
 def test_of_one_node_room_is_known_as_of_all() -> None:

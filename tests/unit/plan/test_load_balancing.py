@@ -429,7 +429,7 @@ def test_what_does_not_fit_by_requests_is_refused_however_idle_the_node_is() -> 
     cluster = measured(snapshot([A, B], pods), {"a": 900, "b": 10}, {"p": 400, "q": 400})
     decided = plan(cluster, CONFIGURATION)
     assert decided.moves == ()
-    assert "not enough cpu: 300m asked, at most 200m free" in refusals(decided)["p"][0]
+    assert "not enough cpu: requests 300m, at most 200m free" in refusals(decided)["p"][0]
 
 
 def test_an_unknown_node_is_no_target_and_is_named() -> None:

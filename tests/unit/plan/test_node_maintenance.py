@@ -123,7 +123,9 @@ def test_nodes_of_unknown_load_come_after_overloaded_ones() -> None:
     at = desk([A, node("b"), node("c", cpu=700)], pods, cpu_used={"a": 1000, "c": 690})
     decide(at)
     assert moves(at) == [("x", "a", "c"), ("y", "a", "b")]
-    assert at.moves[1].reason == ("a is in maintenance; the load of b is unknown, 12.5 % asked for")
+    assert at.moves[1].reason == (
+        "a is in maintenance; the load of b is unknown, its requests at 12.5 %"
+    )
 
 
 def test_it_works_while_nobody_measures() -> None:
@@ -201,7 +203,7 @@ def test_who_cannot_leave_is_told_with_every_rule() -> None:
         f"its annotation {names.SAFE_TO_EVICT} keeps it out: take it off",
     ]
     (why,) = told["big"]
-    assert why.startswith("no node takes it: not enough cpu: 3500m asked, at most ")
+    assert why.startswith("no node takes it: not enough cpu: requests 3500m, at most ")
     assert why.endswith("the node cannot be a target: it is in maintenance (1 node)")
     assert report.summary == "2 nodes to empty: 1 of 3 pods leave, 2 stay"
     (note,) = [note for note in at.notes if note.startswith("a is in maintenance")]

@@ -36,7 +36,7 @@ def test_nodes_are_counted_by_what_excludes_them_the_most_frequent_first() -> No
     ]
     at = desk(nodes, [pod("x", "a", cpu=2000, affinity=apart("y")), pod("y", "h")])
     assert why_nowhere(at, row_of(at, "x")) == (
-        "no node takes it: not enough cpu: 2 asked, at most 1700m free (3 nodes); "
+        "no node takes it: not enough cpu: requests 2, at most 1700m free (3 nodes); "
         "it does not tolerate the taint gpu=yes:NoSchedule (2 nodes); "
         "the node cannot be a target: it is in maintenance (1 node); "
         "its anti-affinity keeps it away from app=y per kubernetes.io/hostname (1 node)"
@@ -48,7 +48,7 @@ def test_every_resource_is_named_in_its_own_unit() -> None:
     nodes = [node("a"), replace(node("b"), allocatable=small), node("c", pods=1)]
     at = desk(nodes, [pod("x", "a"), pod("y", "c")])
     assert why_nowhere(at, row_of(at, "x")) == (
-        "no node takes it: not enough memory: 1Gi asked, at most 512Mi free (1 node); "
+        "no node takes it: not enough memory: requests 1Gi, at most 512Mi free (1 node); "
         "no room for another pod (1 node)"
     )
 

@@ -100,7 +100,7 @@ def test_on_its_way_is_said_once() -> None:
 def test_a_failure_is_followed_by_a_rest_that_doubles(records: list[Object], rest: int) -> None:
     last = records[-1]["metadata"]["name"]
     length = f"{rest // 60}m{rest % 60}s"
-    words = f"its move failed as NotReadyInTime (pmig {last}), and it rests for {length}"
+    words = f"its move failed as NotReadyInTime (pmig {last}): back-off of {length}"
     assert told(*records) == ((words,) if rest else ())
 
 
@@ -144,7 +144,7 @@ def test_giving_way_is_no_attempt_and_only_rests(reason: str) -> None:
     # Also when the older ones are gone.
     assert told(gave_way[-1]) == ()
     (words,) = told(*gave_way, failed("r-5", 5, 300, reason=reason))
-    assert words == f"its move failed as {reason} (pmig r-5), and it rests for 9m2s"
+    assert words == f"its move failed as {reason} (pmig r-5): back-off of 9m2s"
     # It rests no longer with each, as those rest that count.
     assert told(*gave_way, failed("r-5", 5, 600, reason=reason)) == ()
 

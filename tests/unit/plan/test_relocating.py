@@ -79,7 +79,7 @@ def test_a_pod_without_a_place_stays_and_is_told_why() -> None:
     at = desk([node("a"), node("b", cpu=500), in_maintenance(node("c"))], [pod("x", "a")])
     before = state_of(at)
     why = relocate(at, row_of(at, "x"), "")
-    assert "not enough cpu: 1 asked, at most 500m free (1 node)" in why
+    assert "not enough cpu: requests 1, at most 500m free (1 node)" in why
     assert "it is in maintenance (1 node)" in why
     assert state_of(at) == before
 
@@ -127,7 +127,7 @@ def test_none_of_a_group_moves_when_one_finds_no_place() -> None:
     at = desk([*small, node("c")], members)
     before = state_of(at)
     why = relocate(at, row_of(at, "g0"), "")
-    assert why.startswith("shop/big of its group: no node takes it: not enough cpu: 4 asked")
+    assert why.startswith("shop/big of its group: no node takes it: not enough cpu: requests 4")
     assert state_of(at) == before
 
 
@@ -158,7 +158,7 @@ def test_none_of_a_group_takes_the_place_that_another_is_to_leave(
         assert {(name, target) for name, _, target in moves(at)} == set(prefer.items())
         assert_every_step_fits(at)
     else:
-        assert why.startswith("shop/g0 of its group: no node takes it: not enough cpu: 3 asked")
+        assert why.startswith("shop/g0 of its group: no node takes it: not enough cpu: requests 3")
         assert state_of(at) == before
 
 

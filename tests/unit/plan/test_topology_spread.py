@@ -107,7 +107,7 @@ def test_a_move_within_a_domain_does_not_help() -> None:
         "rules of 2 pods do not hold where they are (2 topology spread): 0 move; "
         "those of 2 pods still do not: shop/w0 (no node takes it: "
     )
-    assert "not enough cpu: 100m asked, at most 0 free (2 nodes)" in refusals(at)["w0"][0]
+    assert "not enough cpu: requests 100m, at most 0 free (2 nodes)" in refusals(at)["w0"][0]
 
 
 def test_where_the_emptiest_domain_is_full_the_next_one_takes_it() -> None:

@@ -62,7 +62,7 @@ def test_two_processes_speak_apart(tmp_path: Path) -> None:
         first = await world.start_command("run", "--config", str(world.configuration()))
         second = await world.start_as_admin("drain", "no-such-node")
         ended = await second.finish()
-        await first.says("cycle")
+        await first.says("pass ended")
         assert ended.code == 1
         assert ended.err.startswith('error: nodes "no-such-node" not found')
         assert "no-such-node" not in first.told()

@@ -101,6 +101,7 @@ async def ask(  # noqa: PLR0913 - the flags of a command
 ) -> int:
     """The exit status. Raises CannotMigrate."""
     from rescheduler.controller import one_move
+    from rescheduler.model import podmigration
 
     full_name = pod if "/" in pod else f"{namespace}/{pod}"
     async with connect() as kube:
@@ -111,9 +112,10 @@ async def ask(  # noqa: PLR0913 - the flags of a command
                 record = await one_move.ask(kube, clock, configuration, asked, waits=wait)
         except one_move.Refused as problem:
             raise CannotMigrate(str(problem)) from None
-        metadata, spec = record["metadata"], record["spec"]
+        metadata = record["metadata"]
+        source, target = podmigration.source_of(record), podmigration.target_of(record)
         name = f"podmigration.rescheduler.io/{metadata['name']}"
-        say_line(f"{name} created: {full_name} {spec['source']} -> {spec['target']}")
+        say_line(f"{name} created: {full_name} {source} -> {target}")
         tell(await one_move.who_carries_it_out(kube, configuration))
         if not wait:
             return 0
@@ -161,7 +163,7 @@ async def _over(
             return None
         if podmigration.is_over(found):
             return found
-        step = podmigration.status_of(found).get("step") or ""
+        step = podmigration.step_name(found)
         words = f"{step}: {podmigration.message_of(found)}".rstrip(": ")
         if words and words != said:
             said = words

@@ -69,8 +69,8 @@ async def ask_again(connect: "Connect", namespace: str, name: str) -> None:
 
 
 async def _find(kube: "KubeApi", namespace: str, name: str) -> dict[str, Any]:
+    from rescheduler.cli.records import NotInstalled
     from rescheduler.kube import errors
-    from rescheduler.migrate import NotInstalled
     from rescheduler.wire import POD_MIGRATIONS
 
     try:
@@ -96,20 +96,20 @@ async def _insist_that_it_can(kube: "KubeApi", record: dict[str, Any]) -> None:
     from rescheduler.model.podmigration import Phase
     from rescheduler.wire import PODS
 
-    metadata, pod = record["metadata"], record["spec"]["pod"]
+    metadata, pod = record["metadata"], podmigration.pod_name(record)
     phase = podmigration.phase_of(record)
     if phase is not Phase.FAILED:
         done = "it has done what was asked for" if phase is Phase.COMPLETED else "wait for its end"
         raise CannotRetry(f"podmigration {quoted(metadata['name'])} is {phase}, not Failed: {done}")
-    full_name = f"{metadata['namespace']}/{pod['name']}"
+    full_name = f"{metadata['namespace']}/{pod}"
     try:
-        found = await kube.get(PODS, metadata["namespace"], pod["name"])
+        found = await kube.get(PODS, metadata["namespace"], pod)
     except errors.NotFound:
         raise CannotRetry(f"pod {full_name} is gone: there is nothing left to move") from None
-    if found["metadata"]["uid"] != pod["uid"]:
+    if found["metadata"]["uid"] != (uid := podmigration.pod_uid(record)):
         raise CannotRetry(
             f"pod {full_name} is gone: there is another one of its name (UID "
-            f"{found['metadata']['uid']}, not {pod['uid']}), which is left to the next plan"
+            f"{found['metadata']['uid']}, not {uid}), which is left to the next plan"
         )
 
 

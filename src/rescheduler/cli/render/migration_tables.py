@@ -52,7 +52,7 @@ def _row(record: Record, now: datetime, *, wide: bool, everywhere: bool) -> list
         podmigration.reason_of(record),
     ]
     if wide:
-        why = (record.get("spec") or {}).get("reason")
+        why = podmigration.why_of(record)
         new = podmigration.new_pod_of(record).get("name")
         cells += [podmigration.strategy_of(record), why, new, podmigration.message_of(record)]
     cells.append(age(podmigration.created_at(record), now))

@@ -50,8 +50,7 @@ def strategies(plan: Plan, page: Page) -> list[str]:
 
 
 def why(report: Report) -> str:
-    rests = not report.acted and not report.summary.startswith("rests")
-    return f"rests: {report.summary}" if rests else report.summary
+    return report.summary if report.acted else f"skipped: {report.summary}"
 
 
 # ------------------------------------------------------------------ nodes

@@ -190,7 +190,7 @@ def _tally(records: Iterable[Record]) -> Tally:
         moved=len(ended) - len(failed),
         failed=len(failed) - gave_way,
         gave_way=gave_way,
-        fallbacks=sum(bool(podmigration.status_of(each).get("fallback")) for each in ended),
+        fallbacks=sum(bool(podmigration.fallback_of(each)) for each in ended),
         retries=sum(podmigration.attempt_of(each) > 1 for each in ended),
         last=max(filter(None, map(podmigration.ended_at, ended)), default=None),
     )

@@ -113,8 +113,7 @@ def _under_way(status: Status, page: Page, now: datetime) -> Iterator[str]:
 
 
 def _step_since(record: dict[str, Any]) -> datetime | None:
-    told = podmigration.status_of(record).get("stepTime")
-    return podmigration.time_of(told) or podmigration.created_at(record)
+    return podmigration.step_began_at(record) or podmigration.created_at(record)
 
 
 def _stuck(status: Status) -> Iterator[str]:

@@ -7,6 +7,7 @@ from rescheduler.config import Configuration, Forced
 from rescheduler.controller.drain import questions
 from rescheduler.documents.suggestions import nearest
 from rescheduler.errors import ReschedulerError
+from rescheduler.model import podmigration
 from rescheduler.model.objects import Object
 from rescheduler.model.snapshot import Snapshot
 from rescheduler.model.strategies import NODE_MAINTENANCE
@@ -45,8 +46,7 @@ class Request:
         """What others ask for on other nodes is for whoever leads when we are done; but another
         drain waits for what it asked for.
         """
-        asked = record["spec"]
-        return asked.get("source") == self.node or bool(asked.get("forced"))
+        return podmigration.source_of(record) == self.node or podmigration.is_forced(record)
 
     def under_way(self, snapshot: Snapshot, ended: Container[str]) -> frozenset[str]:
         """UIDs of pods whose migration has to end first."""

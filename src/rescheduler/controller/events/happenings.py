@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final, Protocol
 
-from rescheduler.model import objects, podmigration
+from rescheduler.model import podmigration
 from rescheduler.model.moves import Emptying
 from rescheduler.model.objects import Object
 from rescheduler.model.pausing import Pause
@@ -103,7 +103,7 @@ def _not_moved(record: Object, outcome: Outcome) -> str:
 
 
 def _why(record: Object) -> str:
-    strategy, reason = podmigration.strategy_of(record), objects.spec(record).get("reason") or ""
+    strategy, reason = podmigration.strategy_of(record), podmigration.why_of(record)
     asked = f"; {strategy}: {reason}" if strategy and reason else ""
     return f"{asked}; PodMigration {record['metadata']['name']}"
 

@@ -88,7 +88,7 @@ class Recorder:
     def _after(self, problem: errors.KubeError) -> float:
         if isinstance(problem, errors.Forbidden) and (said := str(problem)) != self._said:
             self._said = said
-            self._log.warning("cannot write events, see rbac.yaml", problem=said)
+            self._log.warning("events cannot be written, see rbac.yaml", problem=said)
         passes = isinstance(problem, errors.Unavailable | errors.Throttled)
         return _TROUBLE_SECONDS if passes else _PAUSE_SECONDS
 

@@ -27,8 +27,6 @@ class Call:
     """Whether it may change something: no read, and no dry run."""
     number: int = 0
     """Of this client's calls, from 1 on."""
-    write_number: int | None = None
-    """Of its writes; None for reads and dry runs."""
     code: int | None = None
     """What the server answered, heard or not; None while it has not, or if it was never asked."""
 

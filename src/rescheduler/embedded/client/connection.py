@@ -41,7 +41,6 @@ class Connection:
         self._around = around
         self._latency = latency
         self._calls = 0
-        self._writes = 0
         self._is_severed = False
 
     def sever(self) -> None:
@@ -69,7 +68,6 @@ class Connection:
         """Counted, and noted."""
         is_write = verb not in _READS and not dry_run
         self._calls += 1
-        self._writes += is_write
         call = Call(
             verb=verb,
             group=resource.group_version.rpartition("/")[0],
@@ -82,7 +80,6 @@ class Connection:
             dry_run=dry_run,
             write=is_write,
             number=self._calls,
-            write_number=self._writes if is_write else None,
         )
         self.requests.append(call)
         return call

@@ -1,18 +1,16 @@
-"""Faults to plant in an embedded cluster: in what a client asks, in pods and in nodes.
+"""Faults to plant in an embedded cluster: in what a client asks, and in pods.
 
 Of a client's calls: each fault is an `Around`, and so is what says when it strikes, so that they
-are put together: `together(at_rate(0.05, chance, lost_reply), nth_write(3, lost_request))`. All
-luck comes from the `random.Random` that is handed in.
+are put together: `together(at_rate(0.05, chance, lost_reply), at_rate(0.01, chance, conflict))`.
+All luck comes from the `random.Random` that is handed in.
 """
 
-import asyncio
 import random
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from functools import partial
 from typing import Any, Final
 
-from rescheduler import wire
 from rescheduler.embedded import behaviours
 from rescheduler.embedded.apiserver import ApiServer
 from rescheduler.embedded.client.calls import Around, Call
@@ -64,16 +62,6 @@ async def conflict(call: Call, go_on: GoOn) -> Any:  # noqa: ANN401
     raise errors.Conflict(words, status=409)
 
 
-def slow(seconds: float) -> Around:
-    """So much later it takes effect."""
-
-    async def wait(_: Call, go_on: GoOn) -> Any:  # noqa: ANN401
-        await asyncio.sleep(seconds)
-        return await go_on()
-
-    return wait
-
-
 def _names_a_version(call: Call) -> bool:
     body = call.body or {}
     if call.verb == "delete":
@@ -102,15 +90,6 @@ def at_rate(rate: float, chance: random.Random, fault: Around) -> Around:
     return when(lambda _: chance.random() < rate, fault)
 
 
-def nth_write(number: int, fault: Around) -> Around:
-    """The n-th write of the client, from 1 on."""
-    return when(lambda call: call.write_number == number, fault)
-
-
-def writes(fault: Around) -> Around:
-    return when(lambda call: call.write, fault)
-
-
 def together(*faults: Around) -> Around:
     """One inside the other; the first one stands outside."""
 
@@ -122,13 +101,11 @@ def together(*faults: Around) -> Around:
     return around
 
 
-# ------------------------------------------------------------------ pods and nodes
+# ------------------------------------------------------------------ pods
 
 
 class Trouble:
-    """Pods and nodes that do not do what they should; what they are told is what
-    `behaviours` understands.
-    """
+    """Pods that do not do what they should; what they are told is what `behaviours` understands."""
 
     def __init__(
         self, api: ApiServer, chance: random.Random, *, prefix: str = behaviours.PREFIX
@@ -148,20 +125,6 @@ class Trouble:
     def crashing(self, rate: float) -> Callable[[], None]:
         return self._afflict(rate, "crashes", "true")
 
-    def hang(self, node: str) -> None:
-        """Its kubelet begins nothing more, and is not heard of."""
-        self._label(node, "hung")
-
-    def wake(self, node: str) -> None:
-        self._label(node, "alive")
-
-    def stop(self, node: str) -> None:
-        """It turns NotReady."""
-        self._annotate(node, "true")
-
-    def start(self, node: str) -> None:
-        self._annotate(node, None)
-
     def _afflict(self, rate: float, name: str, value: str) -> Callable[[], None]:
         def mutate(_: Resource, pod: Object) -> Object:
             if self._chance.random() < rate:
@@ -172,11 +135,3 @@ class Trouble:
 
         self._api.mutators.append(mutate)
         return lambda: self._api.mutators.remove(mutate)
-
-    def _label(self, node: str, kubelet: str) -> None:
-        change = {"metadata": {"labels": {self._prefix + "kubelet": kubelet}}}
-        self._api.patch(wire.NODES, None, node, change)
-
-    def _annotate(self, node: str, down: str | None) -> None:
-        change = {"metadata": {"annotations": {self._prefix + "down": down}}}
-        self._api.patch(wire.NODES, None, node, change)

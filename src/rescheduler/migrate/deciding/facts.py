@@ -75,10 +75,6 @@ class Intent:
         return self.owner.name if self.owner else ""
 
     @property
-    def replica_set_uid(self) -> str:
-        return self.owner.uid if self.owner else ""
-
-    @property
     def copy(self) -> str:
         """Known before the copy exists: a create whose answer was lost is found again by it."""
         if self.owner is None:

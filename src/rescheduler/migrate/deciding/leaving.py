@@ -46,8 +46,6 @@ _READY_SINCE: Final = "; it was Ready since "
 pods take one that is not Ready, and has not changed since its start, for one that never was."""
 _AWAY_SECONDS: Final = 3.0
 """By then the last proxy has heard that a sibling, given back by its kubelet, is out again."""
-_KEPT: Final = (Step.HAND_OVER, Step.EVICT)
-"""What we have begun to do may have taken effect, so the record goes on saying so."""
 
 
 def before_the_end(
@@ -55,7 +53,7 @@ def before_the_end(
 ) -> Action | None:
     """What is left to be done; None: the original may be told to end."""
     # The budget is asked before it leaves, and again when it has: that takes a while.
-    has_begun = step in (Step.LEAVE, *_KEPT)
+    has_begun = step is Step.LEAVE or step.ends_the_original
     if not progress.budget_allows and not has_begun:
         return serving.ask_budget(intent, original, progress, step)
     if waiting := _wait(intent, view, original, copy, progress, step):
@@ -71,7 +69,7 @@ def _wait(
     """Until it has left, and finished what it had; None: it has, or it does not leave so."""
     if not _is_wanted(intent, view, original, copy, progress):
         return None
-    step = recorded if recorded in _KEPT else Step.LEAVE
+    step = recorded if recorded.ends_the_original else Step.LEAVE
     if not conditions.has_left(original):
         if not conditions.holds(original, "Ready"):
             return None  # it serves nobody, and the true reason stays
@@ -193,8 +191,7 @@ def _siblings(intent: Intent, view: View) -> Iterator[tuple[str, Step]]:
     """Those that are moved, too, by their UIDs: how far they are, as recorded."""
     others = {pod["metadata"]["uid"] for pod in view.pods} - {intent.uid}
     for record in view.records:
-        uid = record["spec"]["pod"]["uid"]
-        step = podmigration.step_of(record)
+        uid, step = podmigration.pod_uid(record), podmigration.step_of(record)
         if step and uid in others and podmigration.is_unfinished(record):
             yield uid, step
 

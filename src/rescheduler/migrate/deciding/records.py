@@ -4,9 +4,7 @@ Its specification says what is to move and why, and never changes. Its status sa
 come; `MigrationStatus` is the status in the words of the program.
 """
 
-import hashlib
-from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any, Final
 
@@ -14,18 +12,17 @@ from rescheduler.config import Migration
 from rescheduler.documents.places import Place, rendered
 from rescheduler.documents.settings import build as build_settings
 from rescheduler.documents.settings import document_of, section_of
+from rescheduler.migrate.deciding import naming
 from rescheduler.migrate.deciding.facts import Intent, Owner
 from rescheduler.migrate.deciding.outcomes import Outcome
-from rescheduler.model import names, podmigration
+from rescheduler.model import conditions, names, podmigration
 from rescheduler.model.moves import Move, Way
 from rescheduler.model.objects import Object, labels
 from rescheduler.model.podmigration import Method, Phase, Step, reasons
+from rescheduler.model.podmigration.methods import ORIGINAL_FIRST
 
-_NAME_LIMIT: Final = 63  # Fits a label, too: what we make on the way is labelled with it.
-_HASH_LENGTH: Final = 10
-_ID_LENGTH: Final = 16
 _TEXT_LIMIT: Final = 1024
-_SETTINGS: Final = (
+KEPT_SETTINGS: Final = (
     "coordination",
     "fallback",
     "readyTimeout",
@@ -42,22 +39,6 @@ _SETTINGS: Final = (
 
 class InvalidRecord(ValueError):
     """Its specification makes no sense; the message names the field."""
-
-
-# ---------------------------------------------------------------------- names
-
-
-def name_of(pod: str, uid: str, attempt: int) -> str:
-    """The same for every request to move this pod, so that a repeated one is one migration."""
-    suffix = f"-{hashlib.sha256(uid.encode()).hexdigest()[:_HASH_LENGTH]}-{attempt}"
-    return pod[: _NAME_LIMIT - len(suffix)].rstrip("-.") + suffix
-
-
-def migration_id(uid: str, attempt: int) -> str:
-    """What the pods are labelled with. Another for each attempt: a copy of the last one may still
-    be on its way out.
-    """
-    return hashlib.sha256(f"{uid}/{attempt}".encode()).hexdigest()[:_ID_LENGTH]
 
 
 # ---------------------------------------------------------------------- specification
@@ -84,10 +65,10 @@ def build(
         **({"forced": True} if move.forced else {}),
         "attempt": attempt,
         "mayInterrupt": may_interrupt or is_interrupted,
-        "settings": {k: v for k, v in document_of(settings).items() if k in _SETTINGS},
+        "settings": {k: v for k, v in document_of(settings).items() if k in KEPT_SETTINGS},
     }
     if is_interrupted:
-        spec["method"] = Method.STEER.value
+        spec["method"] = ORIGINAL_FIRST.value
     marks = {names.POD_UID: move.uid}
     if group:
         spec["group"] = {"id": group, "size": group_size}
@@ -96,7 +77,7 @@ def build(
         "apiVersion": podmigration.API_VERSION,
         "kind": podmigration.KIND,
         "metadata": {
-            "name": name_of(move.pod, move.uid, attempt),
+            "name": naming.record_name(move.pod, move.uid, attempt),
             "namespace": move.namespace,
             "labels": marks,
             **({"annotations": {names.PLANNED_IN: move.planned_at}} if move.planned_at else {}),
@@ -107,16 +88,14 @@ def build(
 
 def again(record: Object) -> dict[str, Any]:
     """The same request once more, as a further attempt of its own."""
-    spec = {key: value for key, value in record["spec"].items() if key != "group"}
-    spec["attempt"] = podmigration.attempt_of(record) + 1
-    pod, metadata = spec["pod"], record["metadata"]
+    spec, uid = podmigration.asked_again(record), podmigration.pod_uid(record)
     return {
         "apiVersion": podmigration.API_VERSION,
         "kind": podmigration.KIND,
         "metadata": {
-            "name": name_of(pod["name"], pod["uid"], spec["attempt"]),
-            "namespace": metadata["namespace"],
-            "labels": {names.POD_UID: pod["uid"]},
+            "name": naming.record_name(podmigration.pod_name(record), uid, spec["attempt"]),
+            "namespace": record["metadata"]["namespace"],
+            "labels": {names.POD_UID: uid},
         },
         "spec": spec,
     }
@@ -127,36 +106,38 @@ def intent_of(record: Object, settings: Migration, owner: Owner | None = None) -
 
     Raises:
         InvalidRecord: it makes no sense.
+        ValueError: something is missing, or another version wrote it.
     """
-    metadata, spec = record["metadata"], record["spec"]
-    pod = spec["pod"]
-    attempt = podmigration.attempt_of(record)
-    if spec.get("source") == spec["target"]:
+    podmigration.insist_on_request(record)
+    metadata, attempt = record["metadata"], podmigration.attempt_of(record)
+    pod, uid = podmigration.pod_name(record), podmigration.pod_uid(record)
+    source, target = podmigration.source_of(record), podmigration.target_of(record)
+    if source == target:
         raise InvalidRecord("spec.target: must be another node than spec.source")
     return Intent(
         record=metadata["name"],
-        id=migration_id(pod["uid"], attempt),
+        id=naming.migration_id(uid, attempt),
         namespace=metadata["namespace"],
-        pod=pod["name"],
-        uid=pod["uid"],
-        source=spec.get("source") or "",
-        target=spec["target"],
-        strategy=spec.get("strategy") or "Manual",
-        reason=spec.get("reason") or "",
+        pod=pod,
+        uid=uid,
+        source=source,
+        target=target,
+        strategy=podmigration.strategy_of(record) or podmigration.MANUAL,
+        reason=podmigration.why_of(record),
         requested_at=datetime.fromisoformat(metadata["creationTimestamp"]),
-        settings=_settings(spec.get("settings"), settings),
+        settings=_settings(podmigration.settings_of(record), settings),
         owner=owner,
         asked=podmigration.is_asked(record),
         forced=podmigration.is_forced(record),
         attempt=attempt,
-        method=Method(spec["method"]) if spec.get("method") else None,
+        method=podmigration.wanted_method(record),
         may_interrupt=podmigration.may_interrupt(record),
         group=podmigration.group_id(record),
         group_size=podmigration.group_size(record),
     )
 
 
-def _settings(given: Mapping[str, Any] | None, default: Migration) -> Migration:
+def _settings(given: Object, default: Migration) -> Migration:
     if not given:
         return default
     findings: list[tuple[tuple[str | int, ...], str]] = []
@@ -201,7 +182,6 @@ class MigrationStatus:
     fallback: str = ""
     holder: str = ""
     fence: int = 0
-    noted: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def is_ending(self) -> bool:
@@ -210,11 +190,6 @@ class MigrationStatus:
         """
         makes_a_copy = self.method is not None and self.method.makes_a_copy
         return makes_a_copy and self.step.is_last_of_a_copy
-
-    @property
-    def is_taken_over(self) -> bool:
-        """And there is no way back."""
-        return self.is_ending and self.step is not Step.LEAVE
 
     @property
     def is_starting(self) -> bool:
@@ -229,37 +204,40 @@ class MigrationStatus:
 
 
 def read_status(record: Object) -> MigrationStatus:
-    told = podmigration.status_of(record)
-    new, owner = podmigration.new_pod_of(record), told.get("owner")
+    """What a record says of how far it is.
+
+    Raises:
+        ValueError: another version wrote it, or a person did. Also TypeError and AttributeError.
+    """
+    new, owner = podmigration.new_pod_of(record), podmigration.owner_of(record)
     return MigrationStatus(
         phase=podmigration.phase_of(record),
-        step=Step(told.get("step") or Step.CHECK),
-        method=Method(told["method"]) if told.get("method") else None,
-        reason=told.get("reason") or "",
-        message=told.get("message") or "",
-        started_at=podmigration.time_of(told.get("startTime")),
+        step=podmigration.known_step(record),
+        method=podmigration.known_method(record),
+        reason=podmigration.reason_of(record),
+        message=podmigration.message_of(record),
+        started_at=podmigration.started_at(record),
         ended_at=podmigration.ended_at(record),
         owner=Owner(*(owner.get(key) or "" for key in ("apiVersion", "kind", "name", "uid")))
         if owner
         else None,
-        old_node=(told.get("oldPod") or {}).get("node") or "",
+        old_node=podmigration.old_node_of(record),
         new_pod=new.get("name") or "",
         new_uid=new.get("uid") or "",
         new_node=new.get("node") or "",
-        budget=told.get("budget") or "",
-        siblings=tuple(told.get("siblings") or ()),
-        unready=bool(told.get("unready")),
-        fallback=told.get("fallback") or "",
-        holder=told.get("holder") or "",
-        fence=told.get("fence") or 0,
+        budget=podmigration.budget_of(record),
+        siblings=tuple(podmigration.siblings_of(record)),
+        unready=podmigration.was_unready(record),
+        fallback=podmigration.fallback_of(record),
+        holder=podmigration.holder_of(record),
+        fence=podmigration.fence_of(record),
     )
 
 
 def status_document(record: Object, status: MigrationStatus, now: datetime) -> dict[str, Any]:
     """The status that says so; None where the record may say more than that."""
-    before = podmigration.status_of(record)
-    pod = record["spec"]["pod"]
-    is_new_step = before.get("step") != status.step
+    is_new_step = podmigration.step_name(record) != status.step
+    step_began_at = now if is_new_step else podmigration.step_began_at(record)
     has_new_pod, owner = status.new_pod or status.new_uid, status.owner
     return {
         "phase": status.phase.value,
@@ -268,9 +246,13 @@ def status_document(record: Object, status: MigrationStatus, now: datetime) -> d
         "reason": status.reason or None,
         "message": _cut(status.message) or None,
         "startTime": _text(status.started_at),
-        "stepTime": _text(now) if is_new_step else before.get("stepTime"),
+        "stepTime": _text(step_began_at),
         "completionTime": _text(status.ended_at),
-        "oldPod": {"name": pod["name"], "uid": pod["uid"], "node": status.old_node or None},
+        "oldPod": {
+            "name": podmigration.pod_name(record),
+            "uid": podmigration.pod_uid(record),
+            "node": status.old_node or None,
+        },
         "newPod": {
             "name": status.new_pod or None,
             "uid": status.new_uid or None,
@@ -300,20 +282,14 @@ def status_document(record: Object, status: MigrationStatus, now: datetime) -> d
 def _condition(record: Object, status: MigrationStatus, now: datetime) -> dict[str, Any]:
     verdict = {Phase.COMPLETED: "True", Phase.FAILED: "False"}.get(status.phase, "Unknown")
     reason = status.reason if status.phase.is_over else status.step.value
-    before = next(
-        (
-            each
-            for each in podmigration.status_of(record).get("conditions") or ()
-            if each["type"] == "Completed" and each["status"] == verdict
-        ),
-        None,
-    )
+    before = conditions.find(record, "Completed")
+    is_same = before is not None and before["status"] == verdict
     return {
         "type": "Completed",
         "status": verdict,
         "reason": reason or status.phase.value,
         "message": _cut(status.message),
-        "lastTransitionTime": before["lastTransitionTime"] if before else _text(now),
+        "lastTransitionTime": before["lastTransitionTime"] if before and is_same else _text(now),
         "observedGeneration": record["metadata"].get("generation", 1),
     }
 

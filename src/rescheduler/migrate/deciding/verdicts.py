@@ -2,7 +2,9 @@
 
 from collections.abc import Iterable
 
-from rescheduler.migrate.deciding.actions import End, GiveUp
+from rescheduler.migrate.deciding import timeouts
+from rescheduler.migrate.deciding.actions import Action, End, GiveUp, Write
+from rescheduler.migrate.deciding.facts import Intent, Progress, View
 from rescheduler.migrate.deciding.outcomes import Outcome
 from rescheduler.model.podmigration import Reason
 
@@ -19,6 +21,16 @@ def never(message: str) -> End:
 
 def not_finished() -> End:
     return End(Outcome(moved=False, reason=Reason.NOT_FINISHED, message=GO_ON))
+
+
+def in_time(action: Action, intent: Intent, view: View, progress: Progress) -> Action:
+    """The action, unless it is a write that was due long ago: then the next run goes on."""
+    pod = view.original or view.copy
+    if not pod or not isinstance(action, Write):
+        return action
+    if progress.here_seconds <= timeouts.for_writes(pod, intent, view):
+        return action
+    return not_finished()
 
 
 def give_up(reason: Reason, message: str) -> GiveUp:

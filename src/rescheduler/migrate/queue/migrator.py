@@ -19,7 +19,6 @@ import structlog
 from rescheduler.clock import Clock
 from rescheduler.config import Configuration
 from rescheduler.kube import KubeApi, errors
-from rescheduler.migrate.deciding import records
 from rescheduler.migrate.deciding.crowds import Crowd
 from rescheduler.migrate.deciding.outcomes import Outcome
 from rescheduler.migrate.queue.admission import admitted
@@ -358,7 +357,7 @@ class Migrator:
     def _is_known(self, record: Object) -> bool:
         """Whose pod it is; what has begun goes on in any case."""
         is_begun = podmigration.phase_of(record) is Phase.IN_PROGRESS
-        return is_begun or record["spec"]["pod"]["uid"] in self._workloads.by_pod
+        return is_begun or podmigration.pod_uid(record) in self._workloads.by_pod
 
     def _overdue(self, waiting: Sequence[Object], now: float) -> set[str]:
         """Groups whose members have waited for so long that nobody will ask for the rest."""
@@ -471,7 +470,7 @@ class Migrator:
         else:
             figures.failed += 1
             figures.reasons[outcome.reason] += 1
-        if fallback := records.read_status(worker.record).fallback:
+        if fallback := podmigration.fallback_of(worker.record):
             figures.fallbacks[fallback] += 1
 
     async def _cancel_all(self) -> None:

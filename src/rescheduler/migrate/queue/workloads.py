@@ -5,7 +5,7 @@ from collections.abc import Container, Iterable
 
 from rescheduler.kube import KubeApi, errors
 from rescheduler.migrate.queue.admission import Workload
-from rescheduler.model import controllers, objects
+from rescheduler.model import controllers, objects, podmigration
 from rescheduler.model.objects import Object
 from rescheduler.wire import PODS
 
@@ -24,12 +24,12 @@ class Workloads:
         self.by_pod = {uid: each for uid, each in self.by_pod.items() if uid in uids}
 
     async def _learn(self, record: Object) -> None:
-        uid, namespace = record["spec"]["pod"]["uid"], record["metadata"]["namespace"]
+        uid, namespace = podmigration.pod_uid(record), record["metadata"]["namespace"]
         if uid in self.by_pod:
             return
         try:
             async with self._few_at_once:
-                pod = await self._kube.get(PODS, namespace, record["spec"]["pod"]["name"])
+                pod = await self._kube.get(PODS, namespace, podmigration.pod_name(record))
         except errors.NotFound:
             self.by_pod[uid] = None  # the migration itself will say so
             return

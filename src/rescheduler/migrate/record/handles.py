@@ -8,6 +8,7 @@ from rescheduler.migrate.deciding import records
 from rescheduler.migrate.deciding.outcomes import Outcome
 from rescheduler.migrate.record.lines import Key
 from rescheduler.migrate.record.store import Store, key_of
+from rescheduler.model import podmigration
 from rescheduler.model.moves import Move
 from rescheduler.model.objects import Object
 from rescheduler.model.podmigration import Phase, Reason, reasons
@@ -78,7 +79,7 @@ class Handles:
 
     def _look_at(self, key: Key) -> None:
         record = self._store.get(key)
-        if record is not None and records.read_status(record).is_taken_over:
+        if record is not None and podmigration.is_taken_over(record):
             self._awaited[key].taken_over.set()
         if key not in self._running and (outcome := self._outcome(key)):
             self.settle(key, outcome)

@@ -4,7 +4,7 @@ What a strategy wanted, a strategy plans again, maybe elsewhere; this is about w
 for, who said where to.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from datetime import datetime
 
 from rescheduler.config import STRATEGIES, Retry
@@ -17,10 +17,10 @@ def due(found: Iterable[Object], settings: Retry, now: datetime) -> list[Object]
     """The last attempts for their pods that failed for long enough, and not too often. Who gave way
     to a user does not come back by itself.
     """
-    latest: dict[str, Object] = {}
+    of_pods: dict[str, list[Object]] = {}
     for record in sorted(found, key=podmigration.attempt_of):
-        latest[podmigration.pod_uid(record)] = record
-    return [each for each in latest.values() if _is_due(each, settings, now)]
+        of_pods.setdefault(podmigration.pod_uid(record), []).append(record)
+    return [attempts[-1] for attempts in of_pods.values() if _is_due(attempts, settings, now)]
 
 
 def is_asked_in_vain(record: Object) -> bool:
@@ -29,21 +29,25 @@ def is_asked_in_vain(record: Object) -> bool:
 
 
 def _gave_way(record: Object) -> bool:
-    reason = podmigration.reason_of(record)
     # Where no right copy can be made, there is another way for one that may be interrupted.
-    if reason in reasons.NO_COPY and podmigration.may_interrupt(record):
+    no_copy = podmigration.reason_of(record) in reasons.NO_COPY
+    if no_copy and podmigration.may_interrupt(record):
         return False
-    return reason in reasons.GAVE_WAY
+    return retries.gave_way(record)
 
 
-def _is_due(record: Object, settings: Retry, now: datetime) -> bool:
-    ended_at, attempt = podmigration.ended_at(record), podmigration.attempt_of(record)
-    if not is_asked_in_vain(record) or ended_at is None:
+def _is_due(attempts: Sequence[Object], settings: Retry, now: datetime) -> bool:
+    last = attempts[-1]
+    ended_at = podmigration.ended_at(last)
+    if not is_asked_in_vain(last) or ended_at is None:
         return False
-    if podmigration.group_id(record) or _gave_way(record):
+    if podmigration.group_id(last) or _gave_way(last):
         return False
     # What it asks for never changes, so neither does that.
-    if podmigration.reason_of(record) == Reason.INVALID:
+    if podmigration.reason_of(last) == Reason.INVALID:
         return False
-    pause = retries.back_off_seconds(settings.back_off_seconds, attempt - 1)
-    return attempt < settings.attempts and (now - ended_at).total_seconds() >= pause
+    failed = [each for each in attempts if podmigration.has_failed(each)]
+    failures = retries.failures(failed, gives_way=_gave_way)
+    rest = failures.rest_seconds(settings.back_off_seconds)
+    is_rested = (now - ended_at).total_seconds() >= rest
+    return failures.counted < settings.attempts and is_rested

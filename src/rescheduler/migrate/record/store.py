@@ -171,13 +171,14 @@ class Store(Reflector[ObjectNews]):
         """Of another version, or written by hand: not to be carried out, nor stumbled over."""
         try:
             records.read_status(record)
-            return bool(record["spec"]["pod"]["uid"] and record["spec"]["target"])
+            podmigration.insist_on_request(record)
         except (AttributeError, KeyError, TypeError, ValueError) as problem:
             # Those that are still there are met again with each list.
             if self._crowd.is_one_of_few(_UNREADABLE):
                 name = "/".join(key_of(record))
                 structlog.get_logger().warning(f"PodMigration {name} ignored: {problem!r}")
             return False
+        return True
 
     def forget(self, record: Object) -> None:
         """It was deleted, before the watch tells it."""

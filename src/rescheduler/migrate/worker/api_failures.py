@@ -16,6 +16,8 @@ from rescheduler.model.podmigration import Reason
 
 ASK_AGAIN_SECONDS: Final = 0.25
 """How often a refusing budget is asked: it sees a new pod a moment after it is Ready."""
+BUDGET_REFUSES: Final = "PodDisruptionBudget refuses the eviction for now"
+"""In the log, and in the record where it lasts."""
 _BUDGET_LAGS_SECONDS: Final = 3.0
 _AT_LEISURE_SECONDS: Final = 2.0
 _MOST_SURPRISES: Final = 5
@@ -76,7 +78,7 @@ class ApiFailures:
         now, memory = self.context.clock.monotonic(), self.memory
         if memory.budget_refused_since is None:
             memory.budget_refused_since = now
-            self.log.info("PodDisruptionBudget refuses the eviction for now", problem=str(problem))
+            self.log.info(BUDGET_REFUSES, problem=str(problem))
         if now - memory.budget_refused_since < _BUDGET_LAGS_SECONDS:
             return ASK_AGAIN_SECONDS
         return _AT_LEISURE_SECONDS * self.context.jitter.uniform(0.5, 1.0)

@@ -29,14 +29,18 @@ from rescheduler.migrate.deciding.records import InvalidRecord, MigrationStatus
 from rescheduler.migrate.deciding.steer import probing
 from rescheduler.migrate.deciding.surge import rehearsing, resizing
 from rescheduler.migrate.deciding.way import Way
-from rescheduler.migrate.worker.api_failures import ASK_AGAIN_SECONDS, ApiFailures
+from rescheduler.migrate.worker.api_failures import (
+    ASK_AGAIN_SECONDS,
+    BUDGET_REFUSES,
+    ApiFailures,
+)
 from rescheduler.migrate.worker.context import Context
 from rescheduler.migrate.worker.memory import Memory
 from rescheduler.migrate.worker.reading import sees_or_waits
 from rescheduler.migrate.worker.recording import Gone, Recorder
 from rescheduler.migrate.worker.views import Views
 from rescheduler.migrate.worker.writing import write
-from rescheduler.model import resources
+from rescheduler.model import podmigration, resources
 from rescheduler.model.objects import Object, spec
 from rescheduler.model.podmigration import Phase, Reason, Step
 from rescheduler.wire import POD_DISRUPTION_BUDGETS, PODS
@@ -79,7 +83,7 @@ class Worker:
 
     @property
     def is_in_group(self) -> bool:
-        return bool(self.record["spec"].get("group"))
+        return bool(podmigration.group_id(self.record))
 
     @property
     def is_cancelled(self) -> bool:
@@ -150,7 +154,7 @@ class Worker:
                     return Outcome(moved=False, reason=Reason.NOT_FINISHED, message=message)
                 if pause > ASK_AGAIN_SECONDS and isinstance(problem, errors.BudgetRefused):
                     with suppress(errors.KubeError, Gone):
-                        await self._recorder.tell(f"a budget refuses for now: {problem}")
+                        await self._recorder.tell(f"{BUDGET_REFUSES}: {problem}")
                 await self._clock.sleep(pause)
 
     # ------------------------------------------------------------------ one action

@@ -1,7 +1,8 @@
 """What a record says, field by field. What is not there has its default, here and nowhere else."""
 
+from collections.abc import Sequence
 from datetime import datetime
-from typing import Final
+from typing import Any, Final
 
 from rescheduler.model.names import PLANNED_IN
 from rescheduler.model.objects import Object, is_terminating, spec
@@ -11,6 +12,8 @@ from rescheduler.model.podmigration.steps import Phase, Step
 API_VERSION: Final = "rescheduler.io/v1alpha1"
 KIND: Final = "PodMigration"
 PLURAL: Final = "podmigrations"
+MANUAL: Final = "Manual"
+"""Stands for a strategy where a person wanted it."""
 
 _PHASES: Final = {each.value: each for each in Phase}
 _STEPS: Final = {each.value: each for each in Step}
@@ -41,6 +44,11 @@ def strategy_of(record: Object) -> str:
     return str(spec(record).get("strategy") or "")
 
 
+def why_of(record: Object) -> str:
+    """Why it is to move, for people."""
+    return str(spec(record).get("reason") or "")
+
+
 def is_asked(record: Object) -> bool:
     """By a person, who may have written the record himself; else we chose the move."""
     return bool(spec(record).get("asked", True))
@@ -52,7 +60,7 @@ def pass_of(record: Object) -> str:
 
 
 def is_forced(record: Object) -> bool:
-    """By the command `drain`."""
+    """By a command, which lifts what the configuration keeps."""
     return bool(spec(record).get("forced"))
 
 
@@ -61,8 +69,23 @@ def attempt_of(record: Object) -> int:
     return told if isinstance(told, int) and told > 0 else 1
 
 
+def wanted_method(record: Object) -> Method | None:
+    """None: whichever is right.
+
+    Raises:
+        ValueError: of another version.
+    """
+    told = spec(record).get("method")
+    return Method(told) if told else None
+
+
 def may_interrupt(record: Object) -> bool:
     return bool(spec(record).get("mayInterrupt"))
+
+
+def settings_of(record: Object) -> Object:
+    """Those of the configuration that it keeps; empty: as they are in force."""
+    return spec(record).get("settings") or {}
 
 
 def group_id(record: Object) -> str:
@@ -81,6 +104,27 @@ def group_size(record: Object) -> int:
     return size
 
 
+def insist_on_request(record: Object) -> None:
+    """On what nobody can fill in.
+
+    Raises:
+        ValueError: it is missing.
+    """
+    told = {
+        "pod.name": pod_name(record),
+        "pod.uid": pod_uid(record),
+        "target": target_of(record),
+    }
+    if missing := [path for path, value in told.items() if not value]:
+        raise ValueError(f"spec.{missing[0]}: is needed")
+
+
+def asked_again(record: Object) -> dict[str, Any]:
+    """The same specification for a further attempt, which moves alone."""
+    kept = {key: value for key, value in spec(record).items() if key != "group"}
+    return {**kept, "attempt": attempt_of(record) + 1}
+
+
 # ---------------------------------------------------------------------- status
 
 
@@ -94,9 +138,23 @@ def phase_of(record: Object) -> Phase:
     return _PHASES.get(text, Phase.IN_PROGRESS)
 
 
+def step_name(record: Object) -> str:
+    """As it is written; empty: none yet."""
+    return str(status_of(record).get("step") or "")
+
+
 def step_of(record: Object) -> Step | None:
     """None: of another version, which knows more of them."""
-    return _STEPS.get(status_of(record).get("step") or Step.CHECK)
+    return _STEPS.get(step_name(record) or Step.CHECK)
+
+
+def known_step(record: Object) -> Step:
+    """The same for whoever goes on with it.
+
+    Raises:
+        ValueError: of another version.
+    """
+    return Step(step_name(record) or Step.CHECK)
 
 
 def is_over(record: Object) -> bool:
@@ -121,15 +179,14 @@ def has_begun(record: Object) -> bool:
     """Something may have been done for it: each step is in the record before it is taken, and the
     first one only looks.
     """
-    step = status_of(record).get("step") or Step.CHECK
+    step = step_name(record) or Step.CHECK
     return phase_of(record) is not Phase.PENDING and step != Step.CHECK
 
 
 def has_done_something(record: Object) -> bool:
     """A pod was made or evicted for it, whatever came of that."""
-    status = status_of(record)
     is_moved = phase_of(record) is Phase.COMPLETED
-    return is_moved or bool(new_pod_of(record).get("uid") or status.get("siblings"))
+    return is_moved or bool(new_pod_of(record).get("uid") or siblings_of(record))
 
 
 def reason_of(record: Object) -> str:
@@ -142,8 +199,18 @@ def message_of(record: Object) -> str:
 
 
 def method_of(record: Object) -> Method | None:
-    """As chosen; None: not yet."""
+    """As chosen; None: not yet, or of another version."""
     return _METHODS.get(status_of(record).get("method") or "")
+
+
+def known_method(record: Object) -> Method | None:
+    """The same for whoever goes on with it.
+
+    Raises:
+        ValueError: of another version.
+    """
+    told = status_of(record).get("method")
+    return Method(told) if told else None
 
 
 def original_goes_first(record: Object) -> bool:
@@ -157,8 +224,8 @@ def is_taken_over(record: Object) -> bool:
     that holds up nobody.
     """
     method = method_of(record)
-    is_last = status_of(record).get("step") == Step.WAIT_GONE
-    return is_last and method is not None and method.makes_a_copy
+    makes_a_copy = method is not None and method.makes_a_copy
+    return makes_a_copy and step_of(record) is Step.WAIT_GONE
 
 
 def owner_of(record: Object) -> Object:
@@ -166,8 +233,51 @@ def owner_of(record: Object) -> Object:
     return status_of(record).get("owner") or {}
 
 
+def old_node_of(record: Object) -> str:
+    """Where the original was found; empty: nobody has looked yet."""
+    return str((status_of(record).get("oldPod") or {}).get("node") or "")
+
+
 def new_pod_of(record: Object) -> Object:
     return status_of(record).get("newPod") or {}
+
+
+def budget_of(record: Object) -> str:
+    """The name of the temporary PodDisruptionBudget, while there is one."""
+    return str(status_of(record).get("budget") or "")
+
+
+def siblings_of(record: Object) -> Sequence[str]:
+    """UIDs of the pods of its owner when it began."""
+    return tuple(status_of(record).get("siblings") or ())
+
+
+def was_unready(record: Object) -> bool:
+    """When it was evicted: its successor need not be Ready, either."""
+    return bool(status_of(record).get("unready"))
+
+
+def fallback_of(record: Object) -> str:
+    """Why it was moved by plain eviction; empty: it was not."""
+    return str(status_of(record).get("fallback") or "")
+
+
+def holder_of(record: Object) -> str:
+    """Which process carries it out, or has."""
+    return str(status_of(record).get("holder") or "")
+
+
+def fence_of(record: Object) -> int:
+    """The number of the term in which that led."""
+    return int(status_of(record).get("fence") or 0)
+
+
+def started_at(record: Object) -> datetime | None:
+    return time_of(status_of(record).get("startTime"))
+
+
+def step_began_at(record: Object) -> datetime | None:
+    return time_of(status_of(record).get("stepTime"))
 
 
 def ended_at(record: Object) -> datetime | None:

@@ -1,7 +1,7 @@
 """The ways of moving, by the names that records have for them."""
 
 from enum import StrEnum
-from typing import Self
+from typing import Final, Self
 
 
 class Method(StrEnum):
@@ -11,17 +11,26 @@ class Method(StrEnum):
 
     makes_a_copy: bool
     """So that the original goes last."""
+    is_by_name: bool
+    """People may ask for it: in the configuration, and on a pod."""
 
     # A row of a table. The default is for `Method("Surge")`, by which one is found.
-    def __new__(cls, name: str, makes_a_copy: bool = True) -> Self:  # noqa: FBT001, FBT002
+    def __new__(cls, name: str, makes_a_copy: bool = True, is_by_name: bool = True) -> Self:  # noqa: FBT001, FBT002
         made = str.__new__(cls, name)
         made._value_ = name
         made.makes_a_copy = makes_a_copy
+        made.is_by_name = is_by_name
         return made
 
-    SURGE = "Surge", True
+    SURGE = "Surge", True, True
     """A copy is Ready on the target before its ReplicaSet removes the original."""
-    COPY = "Copy", True
+    COPY = "Copy", True, False
     """The same for a pod that nobody controls: we evict the original ourselves."""
-    STEER = "Steer", False
+    STEER = "Steer", False, True
     """The original goes first; its successor is steered to the target."""
+
+
+ORIGINAL_FIRST: Final = next(each for each in reversed(Method) if not each.makes_a_copy)
+"""By which a pod moves that has to end before its successor begins: it is the last to be asked, so
+it takes everybody.
+"""

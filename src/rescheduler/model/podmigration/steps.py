@@ -46,6 +46,16 @@ class Step(StrEnum):
         return self in (Step.WAIT_GROUP, Step.LEAVE)
 
     @property
+    def was_let_go(self) -> bool:
+        """Its budget allowed it once; it is asked again before the end."""
+        return self.is_ready_to_go or self is Step.HAND_OVER
+
+    @property
+    def ends_the_original(self) -> bool:
+        """What we have begun to do may have taken effect, so the record goes on saying so."""
+        return self in (Step.HAND_OVER, Step.EVICT)
+
+    @property
     def is_before_the_end(self) -> bool:
         """The original of a copy has not been told to end."""
         return self in (

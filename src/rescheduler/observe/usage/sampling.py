@@ -72,7 +72,7 @@ class Sampler:
             kind = type(problem).__name__
             if kind not in self._told:
                 self._told.add(kind)
-                self._log.exception("measuring usage met a bug")
+                self._log.exception("usage cannot be measured: internal error, please report")
             self._note_failure(f"{kind}: {problem}")
 
     def _take(self, sample: Sample) -> None:

@@ -107,7 +107,7 @@ class Room:
         if lower and any(free[number] < 2 * asks[number] for number in np.flatnonzero(asks)):
             yield (
                 "its copy could push out a pod of lower priority: there is room for it once, "
-                "and twice is asked for"
+                "and twice is needed"
             )
 
     def _too_little(self, row: int, number: int, asked: int, free: int) -> Iterable[str]:
@@ -118,7 +118,7 @@ class Room:
                     yield f"not enough {each}: no node has any"
             return
         words = resources.in_words
-        yield f"not enough {name}: {words(name, asked)} asked, {words(name, max(free, 0))} free"
+        yield f"not enough {name}: requests {words(name, asked)}, {words(name, max(free, 0))} free"
 
     def _free_for(self, row: int) -> Amounts:
         """Room is kept for pods that wait, and they may have it."""

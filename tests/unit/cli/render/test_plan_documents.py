@@ -62,8 +62,8 @@ def test_everything_is_in_it(form: str) -> None:
             "count": 2,
             "pods": ["shop/agent-1", "shop/agent-2"],
         },
-        {"reason": "cpu: 500 asked, 30 free", "count": 1, "pods": ["shop/agent-2"]},
-        {"reason": "cpu: 900 asked, 30 free", "count": 1, "pods": ["shop/big"]},
+        {"reason": "cpu: requests 500, 30 free", "count": 1, "pods": ["shop/agent-2"]},
+        {"reason": "cpu: requests 900, 30 free", "count": 1, "pods": ["shop/big"]},
     ]
     assert document["notes"] == list(plan_of_three().notes)
     assert (document["steps"], document["seed"]) == (1234, 7)

@@ -33,7 +33,7 @@ def test_every_strategy_says_why() -> None:
     assert blocks(plan_of_three())["STRATEGY"] == [
         "STRATEGY              MOVES  WHY",
         "LoadBalancing             3  cpu requests: imbalance 80.0 to 20.0 points",
-        "ResourceOptimization      0  rests: no node is above 80 % of cpu or memory",
+        "ResourceOptimization      0  skipped: no node is above 80 % of cpu or memory",
     ]
 
 
@@ -70,7 +70,7 @@ def test_pods_that_stay_are_grouped_by_the_kind_of_reason() -> None:
     assert blocks(replace(plan, refusals=(*plan.refusals, *many)))["STAY"] == [
         "STAY  WHY",
         "   9  it belongs to a Job: shop/job-0, shop/job-1, shop/job-2 and 6 more",
-        "   2  cpu: 500 asked, 30 free (or alike): shop/agent-2, shop/big",
+        "   2  cpu: requests 500, 30 free (or alike): shop/agent-2, shop/big",
         "   2  it belongs to a DaemonSet: shop/agent-1, shop/agent-2",
     ]
 

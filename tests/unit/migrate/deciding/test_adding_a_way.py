@@ -1,4 +1,4 @@
-"""A way of moving of one's own is one folder, one row, and its name where people may ask for it."""
+"""A way of moving of one's own is one folder, one row, and its name in the schema of records."""
 
 import json
 import re
@@ -9,8 +9,10 @@ from pathlib import Path
 
 import pytest
 
+from rescheduler.config.migration import BY_NAME
 from rescheduler.migrate.deciding import ways
 from rescheduler.model.podmigration import Method
+from rescheduler.model.podmigration.methods import ORIGINAL_FIRST
 
 ROOT = Path(__file__).parents[4]
 TOY = '''
@@ -104,12 +106,10 @@ def test_one_folder_one_row_and_its_name(tmp_path: Path) -> None:
     (source / "migrate/deciding/toy/__init__.py").touch()
     (source / "migrate/deciding/toy/way.py").write_text(TOY)
     # A row of the table: what everybody has to know of it.
-    last = r'^    STEER = "Steer", False$'
+    last = r'^    STEER = "Steer", False, True$'
     table = source / "model/podmigration/methods.py"
-    _with_a_line(table, last, '    TOY = "Toy", False\n    STEER = "Steer", False')
-    # The configuration, by which it is asked for, and the fields of records that name it.
-    names = source / "config/migration.py"
-    _with_a_line(names, r"^BY_NAME: Final = \(SURGE, STEER\)$", 'BY_NAME = (SURGE, STEER, "Toy")')
+    _with_a_line(table, last, '    TOY = "Toy", False, True\n    STEER = "Steer", False, True')
+    # The fields of records that name it.
     _with_a_line(source / "crd.yaml", r"enum: \[Surge, Steer, Copy\]", "enum: [Surge, Steer, Toy]")
     ended = subprocess.run(
         [sys.executable, "-c", ONE_MOVE],
@@ -131,3 +131,8 @@ def test_each_way_is_found_by_its_name(method: Method) -> None:
 
 def test_who_can_be_two_for_a_while_is_asked_before_the_original_goes_first() -> None:
     assert [each.method.value for each in ways.IN_ORDER] == ["Surge", "Copy", "Steer"]
+
+
+def test_the_configuration_offers_what_the_table_says() -> None:
+    assert BY_NAME == ("Surge", "Steer")
+    assert ORIGINAL_FIRST is Method.STEER

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rescheduler.config import Migration, TemporaryBudget
-from rescheduler.migrate.deciding import records
+from rescheduler.migrate.deciding import naming, records
 from rescheduler.migrate.deciding.facts import Intent, Owner
 from rescheduler.migrate.deciding.outcomes import Outcome
 from rescheduler.migrate.deciding.records import InvalidRecord, MigrationStatus
@@ -27,17 +27,17 @@ def test_its_name_is_one_that_kubernetes_takes_and_that_a_label_holds(
     pod: str, attempt: int
 ) -> None:
     pod = "p" + pod
-    name = records.name_of(pod, "some-uid", attempt)
+    name = naming.record_name(pod, "some-uid", attempt)
     assert len(name) <= 63
     assert name.endswith(f"-{attempt}")
     assert name.strip("-.") == name
-    assert name == records.name_of(pod, "some-uid", attempt)
+    assert name == naming.record_name(pod, "some-uid", attempt)
 
 
 def test_another_pod_or_attempt_has_another_record_and_another_id() -> None:
     cases = [("a", "1", 1), ("a", "1", 2), ("a", "2", 1)]
-    assert len({records.name_of(*each) for each in cases}) == 3
-    assert len({records.migration_id(uid, attempt) for _, uid, attempt in cases}) == 3
+    assert len({naming.record_name(*each) for each in cases}) == 3
+    assert len({naming.migration_id(uid, attempt) for _, uid, attempt in cases}) == 3
 
 
 def test_what_is_asked_for_is_what_is_read() -> None:

@@ -14,7 +14,7 @@ SETTINGS = Retry(attempts=3, back_off_seconds=60.0)
 
 def failed(
     attempt: int = 1,
-    ended: str = "2026-01-01T11:59:00Z",
+    ended: str = "2026-01-01T11:58:45Z",
     *,
     strategy: str = "Manual",
     reason: str = "NotReadyInTime",
@@ -23,12 +23,19 @@ def failed(
     return record(phase="Failed", attempt=attempt, ended=ended, status=status, strategy=strategy)
 
 
-def test_after_the_back_off_which_doubles() -> None:
+def test_after_the_back_off_which_doubles_and_is_spread() -> None:
     assert due([failed()], SETTINGS, NOW) == [failed()]
     assert due([failed(ended="2026-01-01T11:59:01Z")], SETTINGS, NOW) == []
     assert due([failed(2)], SETTINGS, NOW) == []
-    second = failed(2, ended="2026-01-01T11:58:00Z")
+    second = failed(2, ended="2026-01-01T11:57:30Z")
     assert due([second], SETTINGS, NOW) == [second]
+
+
+def test_who_gave_way_before_has_not_used_up_an_attempt() -> None:
+    """As planning counts."""
+    moved = [failed(n, reason="WorkloadChanged") for n in (1, 2)]
+    third = failed(3, ended="2026-01-01T11:00:00Z")
+    assert due([*moved, third], SETTINGS, NOW) == [third]
 
 
 def test_not_beyond_the_limit() -> None:
@@ -66,3 +73,11 @@ def test_one_that_may_be_interrupted_goes_another_way_when_no_copy_may_be_made()
     assert due([refused], SETTINGS, NOW) == []
     refused["spec"]["mayInterrupt"] = True
     assert due([refused], SETTINGS, NOW) == [refused]
+
+
+def test_but_not_for_ever() -> None:
+    refused = [failed(n, ended="2025-01-01T00:00:00Z", reason="CopyRefused") for n in (1, 2, 3)]
+    for each in refused:
+        each["spec"]["mayInterrupt"] = True
+    assert due(refused[:2], SETTINGS, NOW) == [refused[1]]
+    assert due(refused, SETTINGS, NOW) == []

@@ -4,6 +4,7 @@ import math
 from dataclasses import replace
 
 import numpy as np
+import numpy.typing as npt
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -33,6 +34,11 @@ def told(settings: UsageSettings, *figures: float, node: str = "a") -> Usage:
         now = START + number * STEP
         history.add(Sample(nodes=measured({node: figure}, now)), now)
     return history.usage(ONE_NODE, now)
+
+
+def is_known(usage: Usage) -> npt.NDArray[np.bool_]:
+    """By node."""
+    return ~np.isnan(usage.node_cpu)
 
 
 # ---------------------------------------------------------------------- windows
@@ -144,7 +150,7 @@ def test_a_node_that_the_source_has_lost_is_unknown_and_no_other() -> None:
         nodes = {"a": 100.0} if number > 3 else {"a": 100.0, "b": 300.0}
         history.add(Sample(nodes=measured(nodes, now)), now)
     usage = history.usage(placement(["b", "never", "a"], []), now)
-    assert usage.node_known.tolist() == [False, False, True]
+    assert is_known(usage).tolist() == [False, False, True]
     assert usage.unknown_nodes == {
         0: "its newest figure is 4m old",
         1: "metrics-server has given no figure of it",
@@ -170,7 +176,7 @@ def test_half_a_figure_is_none(bad: str, value: float) -> None:
     getattr(figures, bad)[0] = value
     history = History(MOMENTS, "prometheus")
     history.add(Sample(nodes=figures), START)
-    assert not history.usage(ONE_NODE, START).node_known[0]
+    assert not is_known(history.usage(ONE_NODE, START))[0]
 
 
 def test_far_more_than_a_node_has_cannot_be_true() -> None:
@@ -245,7 +251,7 @@ def test_a_node_that_comes_back_under_its_name_begins_anew() -> None:
     history = History(UsageSettings(), "metrics-server")
     for number in range(3):
         history.add(Sample(nodes=measured({"a": 900}, START + number)), START + number)
-    assert history.usage(ONE_NODE, START + 2).node_known[0]
+    assert is_known(history.usage(ONE_NODE, START + 2))[0]
     history.usage(placement(["other"], []), START + 3)
     assert history.usage(ONE_NODE, START + 4).unknown_nodes == {
         0: "metrics-server has given no figure of it"
@@ -286,7 +292,7 @@ def test_an_outage_makes_everything_unknown_once_the_samples_are_old() -> None:
         history.fail("connection refused", now)
         usage = history.usage(cluster.placement(), now)
         assert usage.outage == ""
-        assert usage.node_known.all()
+        assert is_known(usage).all()
     usage = history.usage(cluster.placement(), START + 190)
     assert usage.outage == "prometheus has not answered for 2m40s: connection refused"
     assert np.isnan(usage.node_cpu).all()
@@ -326,7 +332,7 @@ def test_requests_are_always_known() -> None:
     assert usage.node_memory.tolist() == [0, 120e6]
     assert usage.pod_cpu.tolist() == [70, 50, 50, 50]
     assert (usage.source, usage.as_of, usage.outage) == ("requests", START, "")
-    assert usage.node_known.all()
+    assert is_known(usage).all()
     assert usage.pod_measured.all()
 
 
@@ -368,7 +374,7 @@ def test_whatever_is_told_only_fresh_figures_that_can_be_true_are_handed_on(
         usage = history.usage(ONE_NODE, now)
         recent = [each for at, each in good if at > now - 300]
         fresh = any(at >= now - 180 for at, _ in good)
-        if usage.node_known[0]:
+        if is_known(usage)[0]:
             assert usage.node_cpu[0] in recent
             assert len(recent) >= debounce
             assert fresh

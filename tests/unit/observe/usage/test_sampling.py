@@ -170,7 +170,7 @@ async def test_a_bug_in_what_is_made_of_an_answer_ends_nothing() -> None:
     with capture_logs() as logs, suppress(asyncio.CancelledError):
         await sampler.run()
     assert [(line["log_level"], line["event"]) for line in logs] == [
-        ("error", "measuring usage met a bug"),
+        ("error", "usage cannot be measured: internal error, please report"),
         ("warning", "usage cannot be measured"),
         ("info", "usage is measured again"),
     ]

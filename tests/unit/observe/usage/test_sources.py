@@ -318,7 +318,7 @@ async def test_no_figure_of_any_node_is_an_error_that_names_the_query(query: str
 async def test_no_figure_of_any_pod_is_told() -> None:
     sample = await read_from(Door(**COMPLETE | {"pod_memory": {}}))
     assert len(sample.pods) == 0
-    assert "pods count as what they ask for" in sample.findings["no pods"]
+    assert "pods count by their requests" in sample.findings["no pods"]
 
 
 async def test_a_refusal_names_the_query() -> None:

@@ -21,7 +21,7 @@ from rescheduler.migrate.deciding import (
     two_at_once,
     verdicts,
 )
-from rescheduler.migrate.deciding.actions import Action, CreateCopy, End, Evict, GiveUp, Wait, Write
+from rescheduler.migrate.deciding.actions import Action, CreateCopy, End, Evict, GiveUp, Wait
 from rescheduler.migrate.deciding.copy import bare_copies
 from rescheduler.migrate.deciding.facts import Intent, Progress, View
 from rescheduler.migrate.deciding.outcomes import Outcome
@@ -35,13 +35,7 @@ _TAKEN_OVER = Step.HAND_OVER
 
 
 def next_action(intent: Intent, view: View, progress: Progress) -> Action:
-    action = _decide(intent, view, progress)
-    pod = view.original or view.copy
-    if not pod or not isinstance(action, Write):
-        return action
-    if progress.here_seconds <= timeouts.for_writes(pod, intent, view):
-        return action
-    return verdicts.not_finished()
+    return verdicts.in_time(_decide(intent, view, progress), intent, view, progress)
 
 
 def _decide(intent: Intent, view: View, progress: Progress) -> Action:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import Final
 
 from rescheduler.migrate.deciding import missed, records, selecting, serving
@@ -12,6 +13,7 @@ from rescheduler.model.objects import Object, is_active, labels, spec
 from rescheduler.model.podmigration import Phase, Reason, reasons
 
 _PART_OF_A_NODE: Final = ("DaemonSet", "Node")
+_LONG_AGO: Final = datetime.min.replace(tzinfo=UTC)
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,8 +146,8 @@ def mates_have_left(intent: Intent, view: View) -> bool:
     return any(each.step.has_evicted and each.phase is not Phase.FAILED for each in statuses)
 
 
-def _order(record: Object) -> tuple[str, str]:
-    return podmigration.status_of(record).get("startTime") or "", _name(record)
+def _order(record: Object) -> tuple[datetime, str]:
+    return podmigration.started_at(record) or _LONG_AGO, _name(record)
 
 
 def _name(raw: Object) -> str:

@@ -5,13 +5,12 @@ Two budgets on one pod are worse than none: nobody could evict it any more. So t
 only where nobody else has any, and it goes as soon as somebody else has one.
 """
 
-import hashlib
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Final
+from typing import Any
 
 from rescheduler.config.migration import TemporaryBudget
-from rescheduler.migrate.deciding import selecting
+from rescheduler.migrate.deciding import naming, selecting
 from rescheduler.migrate.deciding.copy import bare_copies
 from rescheduler.migrate.deciding.facts import Intent, View
 from rescheduler.model import conditions, names
@@ -23,18 +22,6 @@ from rescheduler.model.objects import (
     labels,
     spec,
 )
-
-_SUFFIX: Final = "-rescheduler-pdb"
-_NAME_LIMIT: Final = 253
-_HASH_LENGTH: Final = 10
-
-
-def name_of(workload: str) -> str:
-    if len(workload) + len(_SUFFIX) <= _NAME_LIMIT:
-        return workload + _SUFFIX
-    digest = hashlib.sha256(workload.encode()).hexdigest()[:_HASH_LENGTH]
-    room = _NAME_LIMIT - len(_SUFFIX) - len(digest) - 1
-    return f"{workload[:room].rstrip('-.')}-{digest}{_SUFFIX}"
 
 
 def find(intent: Intent, view: View) -> Object | None:
@@ -58,7 +45,7 @@ def build(intent: Intent, view: View) -> dict[str, Any] | None:
     settings, reference = intent.settings.temporary_budget, _reference(intent, view)
     if not (intent.settings.coordination and settings.enabled) or reference is None:
         return None
-    selector, name = _selector(intent, view), name_of(reference["name"])
+    selector, name = _selector(intent, view), naming.budget_name(reference["name"])
     if any(each["metadata"]["name"] == name for each in view.budgets) or rivals(intent, view):
         return None
     rule = _rule(settings)

@@ -31,7 +31,6 @@ from rescheduler.migrate.deciding.actions import (
     GiveUp,
     PatchPod,
     Wait,
-    Write,
 )
 from rescheduler.migrate.deciding.facts import Intent, Progress, View
 from rescheduler.migrate.deciding.outcomes import Outcome
@@ -43,13 +42,7 @@ from rescheduler.model.podmigration import Reason, Step
 
 
 def next_action(intent: Intent, view: View, progress: Progress) -> Action:
-    action = _decide(intent, view, progress)
-    pod = view.original or view.copy
-    if not pod or not isinstance(action, Write):
-        return action
-    if progress.here_seconds <= timeouts.for_writes(pod, intent, view):
-        return action
-    return verdicts.not_finished()
+    return verdicts.in_time(_decide(intent, view, progress), intent, view, progress)
 
 
 def _decide(intent: Intent, view: View, progress: Progress) -> Action:
@@ -197,8 +190,7 @@ def _when_serving(
     assert replica_set is not None  # noqa: S101 - asked by the caller
     # Going back and forth between steps would cost a write each time.
     recorded = groups.own_step(intent, view)
-    is_past = recorded in (Step.WAIT_GROUP, Step.LEAVE, Step.HAND_OVER)
-    step = recorded if is_past else Step.WAIT_READY
+    step = recorded if recorded.was_let_go else Step.WAIT_READY
     if waiting := replicas.why_another_would_go(intent, view, replica_set):
         if timeouts.prepared_seconds(intent, view, progress) > timeouts.time_to_serve(intent, view):
             return verdicts.give_up(Reason.SIBLING_NOT_READY, waiting)
@@ -206,7 +198,7 @@ def _when_serving(
     if timeouts.prepared_seconds(intent, view, progress) > timeouts.time_to_hand_over(intent, view):
         return verdicts.give_up(Reason.TIMED_OUT, "the API server did not let us hand over")
     # Whoever waits for its group has been allowed to go once; asked again when all are there.
-    if not progress.budget_allows and not is_past:
+    if not progress.budget_allows and not recorded.was_let_go:
         return serving.ask_budget(intent, original, progress, step)
     if waiting_for_group := groups.why_wait(intent, view, progress):
         return waiting_for_group

@@ -100,7 +100,7 @@ class PrometheusSource:
         if not len(who):
             findings["no pods"] = (
                 "usage.prometheus.podCpuQuery and podMemoryQuery give no series of the same pods: "
-                "pods count as what they ask for"
+                "pods count by their requests"
             )
         return Measured(
             who=who,

@@ -2,10 +2,10 @@
 something happening at a chosen moment.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
-from typing import Literal, get_args
+from typing import get_args
 
 from rescheduler.config import Migration
 from rescheduler.migrate.deciding.actions import (
@@ -26,6 +26,7 @@ from rescheduler.migrate.deciding.facts import Progress, View
 from rescheduler.migrate.deciding.outcomes import Outcome
 from rescheduler.migrate.deciding.steer import probing, steering
 from rescheduler.model.podmigration import Method, Phase, Reason
+from tests.unit.migrate import disturbing
 from tests.unit.migrate.toy_objects import is_active, is_ready
 from tests.unit.migrate.toy_workload import (
     BudgetRefused,
@@ -45,31 +46,17 @@ MANY_LOOKS = 400
 MANY_WITHOUT_WAITING = 12
 SECONDS_LATE = 3
 
-Moment = Literal["before the look", "before the write", "after the write"]
-Fault = Literal["dies unsaid", "dies before", "dies after", "reply lost", "not done", "done late"]
-MOMENTS: tuple[Moment, ...] = get_args(Moment)
+Event = disturbing.Event[ToyWorkload]
+Moment = disturbing.Moment
+Fault = disturbing.Fault
+MOMENTS: tuple[Moment, ...] = ("before the look", "before the write", "after the write")
 FAULTS: tuple[Fault, ...] = get_args(Fault)
-
-
-class Died(Exception):
-    """The process, at this very moment."""
-
-
-@dataclass(frozen=True)
-class Event:
-    """Something that happens at the n-th look of all processes."""
-
-    look: int
-    disturbance: Callable[[ToyWorkload], None] | None = None
-    moment: Moment = "before the look"
-    fault: Fault | None = None
-    """Of the write that follows that look, if there is one."""
 
 
 @dataclass
 class Drive:
     cluster: ToyWorkload
-    events: Sequence[Event] = ()
+    events: Sequence[disturbing.Event[ToyWorkload]] = ()
     actions: list[Action] = field(default_factory=list)
     outcomes: list[Outcome] = field(default_factory=list)
     looks: int = 0
@@ -126,7 +113,7 @@ class Drive:
                 waited = memory.learn(problem, self.cluster.time)
                 self.doubled = False
                 self._tick(1)
-            except Died:
+            except disturbing.Died:
                 self.doubled = False
                 return
             finally:
@@ -143,7 +130,7 @@ class Drive:
 
     def _note(self, action: Action, memory: "_Memory", fault: Fault | None) -> None:
         if fault == "dies unsaid":
-            raise Died
+            raise disturbing.Died
         cluster, before = self.cluster, self.cluster.status
         outcome = action.outcome if isinstance(action, GiveUp | End) else memory.giving_up
         if isinstance(action, End) and action.outcome.reason is Reason.NOT_FINISHED:
@@ -193,7 +180,7 @@ class Drive:
 
     def _write(self, write: Write, memory: "_Memory", fault: Fault | None) -> None:
         if fault == "dies before":
-            raise Died
+            raise disturbing.Died
         if fault == "done late":
             version = self.cluster.record["metadata"]["resourceVersion"]
             self.late.append((self.cluster.time + SECONDS_LATE, write, version))
@@ -201,7 +188,7 @@ class Drive:
             raise Refused("no answer")
         carry_out(self.cluster, write)
         if fault == "dies after":
-            raise Died
+            raise disturbing.Died
         if fault == "reply lost":
             raise Refused("no answer")
         if isinstance(write, Evict):

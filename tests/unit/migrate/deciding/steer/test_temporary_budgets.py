@@ -10,6 +10,7 @@ import pytest
 
 from rescheduler.config import Migration
 from rescheduler.config.migration import TemporaryBudget
+from rescheduler.migrate.deciding import naming
 from rescheduler.migrate.deciding.steer import temporary_budgets
 from rescheduler.model import names
 from tests.unit.migrate.toy_objects import selects
@@ -52,12 +53,12 @@ def test_guards_all_of_a_deployment_not_one_of_its_replica_sets() -> None:
 
 def test_names_are_cut_with_a_hash_and_stay_apart() -> None:
     long = ["a" * 250 + end for end in "xy"]
-    cut = [temporary_budgets.name_of(each) for each in long]
+    cut = [naming.budget_name(each) for each in long]
     assert len(set(cut)) == 2
     assert all(len(each) == 253 for each in cut)
     assert all(each.endswith("-rescheduler-pdb") for each in cut)
     fits = "a" * (253 - len("-rescheduler-pdb"))
-    assert temporary_budgets.name_of(fits) == f"{fits}-rescheduler-pdb"
+    assert naming.budget_name(fits) == f"{fits}-rescheduler-pdb"
 
 
 @pytest.mark.parametrize(

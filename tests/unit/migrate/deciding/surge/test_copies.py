@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rescheduler.config import Migration
-from rescheduler.migrate.deciding import naming, records
+from rescheduler.migrate.deciding import naming
 from rescheduler.migrate.deciding.facts import Intent, Owner
 from rescheduler.migrate.deciding.surge import copies
 from rescheduler.model import names, pins, selectors
@@ -37,7 +37,7 @@ REPLICA_SET: dict[str, Any] = {
         },
     },
 }
-ID = records.migration_id(UID, 1)
+ID = naming.migration_id(UID, 1)
 INTENT = Intent(
     record="web-6f9c-abcde-0123456789-1",
     id=ID,
@@ -167,7 +167,7 @@ def test_building_changes_neither_the_replica_set_nor_a_later_copy() -> None:
 # ---------------------------------------------------------------------- names
 
 
-ids = st.uuids().map(lambda uid: records.migration_id(str(uid), 1))
+ids = st.uuids().map(lambda uid: naming.migration_id(str(uid), 1))
 times = st.datetimes(min_value=datetime(2026, 1, 1), max_value=datetime(2099, 1, 1))  # noqa: DTZ001
 
 
