@@ -13,7 +13,8 @@ from rescheduler.controller.node_table import NEEDED, TableMaker, rules_of
 from rescheduler.controller.settings import Settings
 from rescheduler.errors import ReschedulerError
 from rescheduler.observe import Observer, observing
-from rescheduler.serve import Board, Offer
+from rescheduler.schedule import Offer
+from rescheduler.serve import Board
 
 _EVERY_SECONDS: Final = 1.0
 _SHARE: Final = 0.1
