@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Final
 
 from rescheduler import config
 from rescheduler.cli.wrong_flags import Problems
+from rescheduler.config.scheduling import FILTER, SCORE
 from rescheduler.model import strategies
 
 if TYPE_CHECKING:
@@ -12,6 +13,7 @@ if TYPE_CHECKING:
 
 _NOBODY: Final = "none"
 _OWN: Final = "config"
+_EXTENDER: Final = "extender"
 _USUAL: Final = (_NOBODY, *strategies.BY_DEFAULT)
 _KNOWN: Final = (_NOBODY, *config.STRATEGIES, _OWN)
 _INTERVAL_SECONDS: Final = 900.0
@@ -39,6 +41,30 @@ def named(
     return found
 
 
+def with_and_without_extender(contenders: "list[Contender]") -> "list[Contender]":
+    """Each twice: as if the scheduler did not ask us, and as if it did."""
+    return [
+        each
+        for contender in contenders
+        for each in (_without_extender(contender), _with_extender(contender))
+    ]
+
+
+def _without_extender(contender: "Contender") -> "Contender":
+    own = contender.configuration
+    if own is None or not own.answered:
+        return contender
+    silent = replace(own, verbs=(), extender=replace(own.extender, verbs=()))
+    return replace(contender, configuration=silent)
+
+
+def _with_extender(contender: "Contender") -> "Contender":
+    """By the verbs of its configuration, if it has any; one that moves nothing answers, too."""
+    own = _default(()) if contender.configuration is None else contender.configuration
+    answering = own if own.answered else replace(own, verbs=(FILTER, SCORE))
+    return replace(contender, name=f"{contender.name}+{_EXTENDER}", configuration=answering)
+
+
 def _of_strategies(name: str, problems: Problems) -> config.Configuration | None:
     if name == _NOBODY:
         return None
@@ -48,11 +74,15 @@ def _of_strategies(name: str, problems: Problems) -> config.Configuration | None
             problems.refuse("--compare", f"{each} is for itself, and not together with others by +")
         else:
             problems.refuse_unknown("--compare", each, _KNOWN)
+    return _default(tuple(each for each in config.STRATEGIES if each in strategies))
+
+
+def _default(strategies: tuple[str, ...]) -> config.Configuration:
     default = config.Configuration()
     return replace(
         default,
         rescheduling_interval_seconds=_INTERVAL_SECONDS,
-        enabled_strategies=tuple(each for each in config.STRATEGIES if each in strategies),
+        enabled_strategies=strategies,
         usage=replace(
             default.usage,
             interval_seconds=_MEASURED_SECONDS,

@@ -34,6 +34,7 @@ class SimulationFlags:
     threshold: float
     faults: list[str]
     svg: Path | None
+    extender: bool
 
     def understood(self) -> "tuple[list[Contender], Day]":
         """Raises ReschedulerError, with all that is wrong."""
@@ -90,7 +91,8 @@ class SimulationFlags:
         file, own = self.config_file, None
         if file is not None:
             own = problems.read(lambda: config.load(file))
-        return contenders.named(self.compare, own, problems, has_own=file is not None)
+        named = contenders.named(self.compare, own, problems, has_own=file is not None)
+        return contenders.with_and_without_extender(named) if self.extender else named
 
     def _scenario(self, problems: Problems) -> "Scenario | None":
         from rescheduler.simulation import scenario_files

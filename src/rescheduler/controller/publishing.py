@@ -46,8 +46,10 @@ class Publisher:
         settings: Settings,
         board: Board | None = None,
         stop: asyncio.Event | None = None,
+        *,
+        on_demand: bool = False,
     ) -> None:
-        """Without a board it tells nobody."""
+        """Without a board it tells nobody. `on_demand`: how a scheduler is offered nodes."""
         self._clock = clock
         self._settings = settings
         self._board = board or new_board()
@@ -59,7 +61,7 @@ class Publisher:
         self._migrator: Migrator | None = None
         self._last_pass: LastPass | None = None
         self.moves = MoveCounts(clock, self._board.record)
-        self.offering = Offering(self._board, clock, settings)
+        self.offering = Offering(self._board, clock, settings, on_demand=on_demand)
 
     @property
     def record(self) -> Recorder:

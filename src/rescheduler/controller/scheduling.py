@@ -13,7 +13,8 @@ from rescheduler.controller.node_table import NEEDED, TableMaker, rules_of
 from rescheduler.controller.settings import Settings
 from rescheduler.errors import ReschedulerError
 from rescheduler.observe import Observer, observing
-from rescheduler.serve import Board, Offer
+from rescheduler.schedule import Offer
+from rescheduler.serve import Board
 
 _EVERY_SECONDS: Final = 1.0
 _SHARE: Final = 0.1
@@ -24,10 +25,17 @@ _AGAIN_SECONDS: Final = 5.0
 class Offering:
     """Makes a table each second of what is observed, and publishes it."""
 
-    def __init__(self, board: Board, clock: Clock, settings: Settings) -> None:
+    def __init__(
+        self, board: Board, clock: Clock, settings: Settings, *, on_demand: bool = False
+    ) -> None:
+        """On demand: when `renew` is called, by whoever is about to answer. On virtual time a table
+        each second would be most of the work of a day on which few ask.
+        """
         self._board = board
         self._clock = clock
         self._settings = settings
+        self._on_demand = on_demand
+        self._seen: tuple[Observer, TableMaker] | None = None
         self._standing_by: asyncio.Task[None] | None = None
 
     @property
@@ -42,7 +50,8 @@ class Offering:
             return
         # From now on that one knows as much.
         await self._end_standing_by()
-        task = asyncio.create_task(self._keep_up(observer), name="offer nodes")
+        keeping = self._wait_for_demand(observer) if self._on_demand else self._keep_up(observer)
+        task = asyncio.create_task(keeping, name="offer nodes")
         try:
             yield
         finally:
@@ -62,6 +71,21 @@ class Offering:
             took = self._clock.monotonic() - begun
             await self._clock.sleep(max(_EVERY_SECONDS, took / _SHARE))
 
+    async def _wait_for_demand(self, observer: Observer) -> None:
+        self._seen = observer, TableMaker()
+        try:
+            await asyncio.Event().wait()
+        finally:
+            self._seen = None
+
+    def renew(self) -> None:
+        """Where tables are made on demand: unless the last is as new as one that is kept up."""
+        offer = self._board.offer
+        now = self._clock.monotonic()
+        is_new = offer is not None and now - offer.table.taken_at < _EVERY_SECONDS
+        if self._seen is not None and not is_new:
+            self._publish(*self._seen)
+
     def _publish(self, observer: Observer, maker: TableMaker) -> None:
         if {gap.source for gap in observer.gaps()} & {"nodes", "pods"}:
             return
@@ -77,7 +101,7 @@ class Offering:
         """Observes by itself, only what the table needs: as long as the block lasts, or until
         somebody observes more.
         """
-        if self.is_on:
+        if self.is_on and not self._on_demand:
             looking = self._look_on(connect)
             self._standing_by = asyncio.create_task(looking, name="offer nodes, standing by")
         try:

@@ -24,7 +24,7 @@ from rescheduler.embedded.controllers.stateful_set import StatefulSetController
 from rescheduler.embedded.controllers.taint_eviction import TaintEvictionController
 from rescheduler.embedded.controllers.volumes import VolumeController
 from rescheduler.embedded.kubelet import Kubelet
-from rescheduler.embedded.scheduler import Scheduler
+from rescheduler.embedded.scheduler import Extender, Scheduler
 from rescheduler.embedded.store import Store
 from rescheduler.embedded.usage import Loads, Metrics
 from rescheduler.embedded.virtual_time import VirtualClock
@@ -110,6 +110,12 @@ class EmbeddedCluster:
         self._working = [each for each in self._working if each not in lost]
         for each in lost:
             each.end()
+
+    def extend_scheduler(self, extender: Extender | None) -> None:
+        """From now on it is asked about every pod, as if kube-scheduler had been configured so."""
+        for each in self._working:
+            if isinstance(each, Scheduler):
+                each.extender = extender
 
     def client(self, *, name: str = "rescheduler", around: Around | None = None) -> EmbeddedClient:
         """`around` may disturb what it asks for."""

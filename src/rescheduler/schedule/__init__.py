@@ -8,7 +8,8 @@ It decides for the scheduler of the cluster, which knows every hard rule and ask
 that fit. So nothing here looks at taints, affinity or volumes.
 """
 
-from rescheduler.schedule.filtering import Filtered, filtered, why_overloaded
+from rescheduler.schedule.answers import Answers, Offer
+from rescheduler.schedule.filtering import Filtered, filtered
 from rescheduler.schedule.newcomers import Newcomer, newcomer
 from rescheduler.schedule.placed import PlacedSince
 from rescheduler.schedule.scoring import MOST, Scored, scored
@@ -16,10 +17,12 @@ from rescheduler.schedule.table import Figures, NodeTable, Rules, Steering
 
 __all__ = [
     "MOST",
+    "Answers",
     "Figures",
     "Filtered",
     "Newcomer",
     "NodeTable",
+    "Offer",
     "PlacedSince",
     "Rules",
     "Scored",
@@ -27,5 +30,4 @@ __all__ = [
     "filtered",
     "newcomer",
     "scored",
-    "why_overloaded",
 ]

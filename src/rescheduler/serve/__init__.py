@@ -14,7 +14,7 @@ main thread for anything. A subject each has a file or a folder of its own here.
 says who may import `aiohttp`; that nobody else listens is held by tests/unit/test_layers.py.
 """
 
-from rescheduler.serve.board import Board, Offer
+from rescheduler.serve.board import Board
 from rescheduler.serve.extender.formats import Binding
 from rescheduler.serve.listening import CannotListen
 from rescheduler.serve.metrics import CATALOGUE, Recorder
@@ -25,7 +25,6 @@ __all__ = [
     "Binding",
     "Board",
     "CannotListen",
-    "Offer",
     "Recorder",
     "SchedulerDoor",
     "serving",

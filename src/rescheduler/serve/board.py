@@ -1,23 +1,14 @@
 """Where the controller publishes, and from where every answer is read."""
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 
 from rescheduler.clock import Clock, SystemClock
 from rescheduler.model.published import Now
-from rescheduler.schedule import NodeTable, Rules
+from rescheduler.schedule import Offer
 from rescheduler.serve import health
 from rescheduler.serve.metrics import Metrics, Recorder
 from rescheduler.serve.metrics.current import Current
 from rescheduler.serve.metrics.extending import ExtenderRecorder
-
-
-@dataclass(frozen=True, slots=True)
-class Offer:
-    """What a scheduler is answered by."""
-
-    table: NodeTable
-    rules: Rules
 
 
 def _nobody(_: str) -> None:

@@ -30,7 +30,7 @@ Progress = Callable[[float], None]
 class Contender:
     name: str
     configuration: Configuration | None
-    """None: nobody moves anything."""
+    """None: nobody moves anything, and a scheduler is answered nothing."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,9 +78,10 @@ async def _simulate(contender: Contender, day: Day, progress: Progress) -> Outco
     async with cluster, AsyncExitStack() as stack:
         measuring = Measuring(cluster, loads, threshold_percent=day.threshold_percent)
         if contender.configuration is not None:
-            await stack.enter_async_context(
+            controller = await stack.enter_async_context(
                 running(cluster, contender.configuration, connect=connect, seed=day.seed)
             )
+            cluster.extend_scheduler(controller.extender)
         beside = [
             asyncio.create_task(measuring.run(), name="measure"),
             asyncio.create_task(happen(cluster.api, day.happenings), name="happenings"),

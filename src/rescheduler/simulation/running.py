@@ -12,9 +12,12 @@ from rescheduler.config.usage import AUTO, PROMETHEUS
 from rescheduler.controller import loop
 from rescheduler.controller.leader_session import Connect
 from rescheduler.controller.loop import Repeatable
+from rescheduler.controller.publishing import Publisher, new_board
 from rescheduler.controller.settings import Settings
+from rescheduler.embedded.scheduler import Extender
 from rescheduler.kube import KubeApi
 from rescheduler.model.strategies import COST_OPTIMIZATION
+from rescheduler.simulation.extending import OwnExtender
 
 _STEPS: Final = 100
 _STEPS_OF_PACKING: Final = 20_000
@@ -33,9 +36,16 @@ class Cluster(Protocol):
 
 
 class Controller:
-    def __init__(self, working: "asyncio.Task[None]", stopping: asyncio.Event) -> None:
+    def __init__(
+        self,
+        working: "asyncio.Task[None]",
+        stopping: asyncio.Event,
+        extender: Extender | None = None,
+    ) -> None:
         self._working = working
         self._stopping = stopping
+        self.extender = extender
+        """Whom a scheduler may ask; None: by its configuration it answers nobody."""
 
     async def stop(self) -> None:
         """It begins nothing more, and has the time that it needs to end what it began."""
@@ -57,6 +67,8 @@ async def running(
     than the cluster's own.
     """
     stopping = asyncio.Event()
+    settings = Settings(on_embedded(configuration))
+    publisher, extender = _answering(cluster.clock, settings)
     if steps is None:
         packs = COST_OPTIMIZATION in configuration.enabled_strategies
         steps = _STEPS_OF_PACKING if packs else _STEPS
@@ -66,19 +78,27 @@ async def running(
                 loop.run(
                     connect or cluster.connect,
                     cluster.clock,
-                    Settings(on_embedded(configuration)),
+                    settings,
                     stopping,
                     repeatable=Repeatable(seed=seed, steps=steps),
+                    publisher=publisher,
                 ),
                 name="controller",
             )
             try:
-                yield Controller(working, stopping)
+                yield Controller(working, stopping, extender)
             finally:
                 stopping.set()
     except BaseExceptionGroup as group:
         # Of the block itself, or of the controller, whose end cancelled the block.
         raise group.exceptions[0] from None
+
+
+def _answering(clock: Clock, settings: Settings) -> tuple[Publisher, Extender | None]:
+    board = new_board(clock)
+    publisher = Publisher(clock, settings, board, on_demand=True)
+    verbs = settings.configuration.answered
+    return publisher, OwnExtender(board, publisher.offering, clock, verbs) if verbs else None
 
 
 def on_embedded(configuration: Configuration) -> Configuration:

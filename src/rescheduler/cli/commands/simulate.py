@@ -26,6 +26,9 @@ EXAMPLES: Final = """Examples:
   # The cluster of a snapshot, and the configuration that it is to get
   rescheduler simulate -f cluster.json.gz --config rescheduler.yaml
 
+  # New pods that land well need fewer moves: with and without our scheduler extender
+  rescheduler simulate --compare LoadBalancing --extender
+
   # A day on which some workloads triple, as a chart, too
   rescheduler simulate --scenario spike --compare none,LoadBalancing --svg day.svg"""
 
@@ -59,6 +62,13 @@ def simulate(  # noqa: PLR0913 - the flags of a command
             help="A configuration to compare with the others, as config.",
         ),
     ] = None,
+    extender: Annotated[
+        bool,
+        typer.Option(
+            "--extender",
+            help="Each contender twice: also with a scheduler that asks us about new pods.",
+        ),
+    ] = False,
     hours: Annotated[
         float, typer.Option(metavar="N", help="Hours to simulate, from midnight on.")
     ] = 24.0,
@@ -100,6 +110,7 @@ def simulate(  # noqa: PLR0913 - the flags of a command
         threshold=threshold,
         faults=fault or [],
         svg=svg,
+        extender=extender,
     )
     contenders, day = flags.understood()
     notes = _simulated(contenders, day, output, svg=svg, quiet=quiet)

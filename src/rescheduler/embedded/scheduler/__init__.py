@@ -4,9 +4,11 @@ In: changes of the store. Out: pods bound to nodes, or told why not. It judges t
 product, and shares nothing with them.
 
 `scheduling` has the cycle, `waiting` whose turn it is, `state` the sums that all is decided by,
-`fitting` and `rules` where a pod can go, `scoring` where it should go, `preempting` who has to go.
+`fitting` and `rules` where a pod can go, `scoring` where it should go, `preempting` who has to go;
+`extending` asks an extender, if there is one.
 """
 
+from rescheduler.embedded.scheduler.extending import USUAL_WEIGHT, Extender, Passed
 from rescheduler.embedded.scheduler.scheduling import Scheduler
 
-__all__ = ["Scheduler"]
+__all__ = ["USUAL_WEIGHT", "Extender", "Passed", "Scheduler"]

@@ -140,6 +140,10 @@ def _victims_on(
                 away[each.key] = each
                 victims.append(each)
                 violations += each in guarded
+        if not victims:
+            # An extender refuses the node: it is no matter of room.
+            reasons[node.name] = (_NOBODY,)
+            return None
         return Victims(node.name, sorted(victims, key=_importance), violations)
     finally:
         for each in away.values():

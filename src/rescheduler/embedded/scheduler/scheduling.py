@@ -7,7 +7,8 @@ from typing import Final
 
 from rescheduler import wire
 from rescheduler.embedded.apiserver import ApiServer
-from rescheduler.embedded.scheduler import preempting, scoring
+from rescheduler.embedded.scheduler import extending, preempting, scoring
+from rescheduler.embedded.scheduler.extending import Extender
 from rescheduler.embedded.scheduler.fitting import Examination, Verdicts
 from rescheduler.embedded.scheduler.pods import Pod, read
 from rescheduler.embedded.scheduler.rules import volume_binding
@@ -34,6 +35,8 @@ class Scheduler:
         self._chance = chance
         self._state = State(api.store)
         self._waiting = WaitingPods()
+        self.extender: Extender | None = None
+        """None: only its own rules and scores count."""
         self._first = 0
         """The node to ask first: not always the same, for not all of them may be asked."""
         self._turn: asyncio.TimerHandle | None = None
@@ -139,6 +142,7 @@ class Scheduler:
             and promised.is_there
             and examination.nowhere is None
             and examination.why_not(promised) is None
+            and extending.filtered(self.extender, pod, Verdicts([promised], {})).fitting
         ):
             self._bind(pod, promised)
             return
@@ -146,6 +150,7 @@ class Scheduler:
         verdicts = examination.verdicts(nodes, first)
         if examination.names is None:
             self._first = first + verdicts.asked
+        verdicts = extending.filtered(self.extender, pod, verdicts)
         if verdicts.fitting:
             self._bind(pod, self._best(pod, verdicts.fitting))
         else:
@@ -155,7 +160,9 @@ class Scheduler:
     def _best(self, pod: Pod, nodes: list[Node]) -> Node:
         if len(nodes) == 1:
             return nodes[0]
-        scores = scoring.totals(pod, nodes, self._state)
+        own = scoring.totals(pod, nodes, self._state)
+        others = extending.points(self.extender, pod, nodes)
+        scores = [sum(pair) for pair in zip(own, others, strict=True)]
         most = max(scores)
         best = [node for node, score in zip(nodes, scores, strict=True) if score == most]
         return best[0] if len(best) == 1 else self._chance.choice(best)

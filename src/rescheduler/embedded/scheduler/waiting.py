@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
+from rescheduler.embedded.scheduler import extending
 from rescheduler.embedded.scheduler.pods import Pod
 from rescheduler.embedded.scheduler.rules import (
     NEWS,
@@ -148,6 +149,8 @@ def _rank(known: _Waiting) -> tuple[float, float]:
 
 
 def _may_help(known: _Waiting, news: News, node: Node | None) -> bool:
+    if extending.NAME in known.rules:
+        return True  # nobody knows what it goes by
     concerned = [rule for rule in known.rules if NEWS[rule] & news]
     if not known.rules or any(rule in _LOOK_AROUND for rule in concerned):
         return True

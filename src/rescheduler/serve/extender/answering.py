@@ -15,15 +15,13 @@ from rescheduler import schedule
 from rescheduler.clock import Clock, SystemClock
 from rescheduler.config.scheduling import FILTER, PRE_BIND, SCORE
 from rescheduler.errors import ReschedulerError
-from rescheduler.schedule import Newcomer, NodeTable, PlacedSince, Rules
+from rescheduler.schedule import Answers, Newcomer, Offer
 from rescheduler.serve.answering import Answer
 from rescheduler.serve.board import Board
 from rescheduler.serve.extender import formats
 from rescheduler.serve.extender.formats import BadRequest, Binding, Question
 from rescheduler.serve.metrics.extending import Result
 
-STALE_SECONDS: Final = 30.0
-"""What is older is no ground to refuse a node."""
 _JSON: Final = "application/json"
 _OK: Final = 200
 
@@ -79,33 +77,26 @@ class _Extender:
         self._board = board
         self._bind = bind
         self._clock = clock or SystemClock()
-        self._placed = PlacedSince()
+        self._answers = Answers()
 
     # ------------------------------------------------------------------ verbs
 
     async def filter(self, body: bytes) -> tuple[bytes, Result]:
         asked = formats.question(body)
-        pod, table, rules = self._known(asked)
-        if pod is None or table is None or rules is None:
+        pod, offer = self._known(asked)
+        if pod is None or offer is None:
             return formats.filter_result(asked, asked.names, {}, {}), Result.OPEN
-        placed = self._placed.on(table, besides=pod)
-        found = schedule.filtered(table, rules, pod, asked.names, placed)
-        if len(found.passed) == 1:
-            # The scheduler has no choice, and does not ask for scores.
-            self._placed.note(pod, found.passed[0], table, self._clock.monotonic())
+        found = self._answers.filtered(offer, pod, asked.names, self._clock.monotonic())
         self._board.extender.refused(len(found.refused), len(found.closed))
         result = Result.LENIENT if found.is_lenient else Result.OK
         return formats.filter_result(asked, found.passed, found.refused, found.closed), result
 
     async def prioritize(self, body: bytes) -> tuple[bytes, Result]:
         asked = formats.question(body)
-        pod, table, rules = self._known(asked)
-        if pod is None or table is None or rules is None:
+        pod, offer = self._known(asked)
+        if pod is None or offer is None:
             return formats.priorities(asked.names, [0] * len(asked.names)), Result.OPEN
-        placed = self._placed.on(table, besides=pod)
-        found = schedule.scored(table, rules, pod, asked.names, placed)
-        if found.best is not None:
-            self._placed.note(pod, asked.names[found.best], table, self._clock.monotonic())
+        found = self._answers.scored(offer, pod, asked.names, self._clock.monotonic())
         if found.is_steered is not None:
             self._board.extender.steered(is_steered=found.is_steered)
         return formats.priorities(asked.names, found.scores), Result.OK
@@ -129,23 +120,22 @@ class _Extender:
 
     # ------------------------------------------------------------------ what is known
 
-    def _known(self, asked: Question) -> tuple[Newcomer | None, NodeTable | None, Rules | None]:
+    def _known(self, asked: Question) -> tuple[Newcomer | None, Offer | None]:
         offer = self._board.offer
-        if offer is None or self._clock.monotonic() - offer.table.taken_at > STALE_SECONDS:
-            return None, None, None
+        if offer is None or offer.is_stale(self._clock.monotonic()):
+            return None, None
         try:
-            return schedule.newcomer(asked.pod), offer.table, offer.rules
+            return schedule.newcomer(asked.pod), offer
         except (ValueError, TypeError, AttributeError, KeyError) as problem:
             # Whatever it is, somebody wants it to run.
             structlog.get_logger().info("cannot read a pod to be scheduled", problem=str(problem))
-            return None, None, None
+            return None, None
 
     def _foresee(self, bound: Binding) -> None:
         """Asks for an early pass where the pod makes its node overloaded: nobody waits for it."""
         offer = self._board.offer
         if offer is None:
             return
-        sum_of = self._placed.sum_on(bound.node, offer.table)
-        if why := schedule.why_overloaded(offer.table, offer.rules, bound.node, sum_of):
+        if why := self._answers.why_overloaded(offer, bound.node):
             structlog.get_logger().debug("overload foreseen", node=bound.node, because=why)
             self._board.call_for_a_pass(f"{bound.node} will be above its threshold")

@@ -13,14 +13,18 @@ import termios
 import time
 import xml.dom.minidom
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from rescheduler.cli.contenders import with_and_without_extender
 from rescheduler.cli.render.layout import Page
 from rescheduler.cli.render.simulation_charts import as_svg
 from rescheduler.cli.render.simulation_pictures import pictures
 from rescheduler.cli.render.simulation_tables import as_text
+from rescheduler.config import Configuration, Extender
+from rescheduler.simulation.contending import Contender
 from rescheduler.simulation.dips import Cause
 from rescheduler.simulation.summaries import Course, Summary
 from tests.unit.cli.running import Command
@@ -73,6 +77,42 @@ def test_of_a_file_and_a_configuration(rescheduler: Command, tmp_path: Path) -> 
     nobody, own = document["contenders"]
     assert (nobody["moved"], own["name"]) == (0, "config")
     assert own["moved"] > 0
+
+
+def test_each_with_and_without_the_extender(rescheduler: Command, tmp_path: Path) -> None:
+    """As it is shown; also one whose configuration has it on already."""
+    settings = tmp_path / "own.yaml"
+    settings.write_text(
+        "apiVersion: rescheduler.io/v1alpha1\nkind: ReschedulerConfiguration\n"
+        "extender: {verbs: [score]}\n"
+    )
+    ended = rescheduler(
+        *(*SMALL, "--config", str(settings), "--compare", "none,LoadBalancing,config"),
+        *("--extender", "-q"),
+    )
+    assert ended.code == 0, ended.err
+    rows = [line.split() for line in ended.out.splitlines()[2:9]]
+    told = Path("docs/simulate.md").read_text().split("--extender` prints:\n\n```\n")[1]
+    shown = [line.split() for line in told.split("\n```")[0].splitlines()]
+    assert shown[0] == rows[0]
+    assert [row[0] for row in shown[1:]] == [row[0] for row in rows[1:5]]
+    assert [row[0] for row in rows[5:]] == ["config", "config+extender"]
+
+
+def test_which_verbs_are_answered() -> None:
+    silent = Configuration()
+    scoring = replace(silent, extender=Extender(verbs=("score",)))
+    given = [
+        Contender(name="none", configuration=None),
+        Contender(name="LoadBalancing", configuration=silent),
+        Contender(name="config", configuration=scoring),
+    ]
+    found = with_and_without_extender(given)
+    assert found[0].configuration is None
+    answered = [each.configuration.answered for each in found if each.configuration]
+    assert answered == [("filter", "score"), (), ("filter", "score"), (), ("score",)]
+    assert found[1].configuration is not None
+    assert found[1].configuration.enabled_strategies == ()
 
 
 def test_what_cannot_be_read_of_a_file_is_told(rescheduler: Command, tmp_path: Path) -> None:

@@ -35,8 +35,9 @@ class NodeCluster:
         self.store = Store()
         self.clock = VirtualClock()
         self.api = ApiServer(self.store, self.clock.now, chance)
+        self.scheduler = Scheduler(self.api, chance)
         self._working: list[Works] = [
-            Scheduler(self.api, chance),
+            self.scheduler,
             NodeLifecycleController(self.api, chance),
             TaintEvictionController(self.api, chance),
             PodGarbageCollector(self.api, chance),

@@ -11,8 +11,8 @@ import pytest
 
 from rescheduler.config import Extender, Tls
 from rescheduler.errors import ReschedulerError
-from rescheduler.schedule import NodeTable, Steering
-from rescheduler.serve import Binding, Board, Offer, SchedulerDoor
+from rescheduler.schedule import NodeTable, Offer, Steering
+from rescheduler.serve import Binding, Board, SchedulerDoor
 from rescheduler.serve.listening import listening
 from rescheduler.serve.serving import extender_door
 from tests.unit.schedule.tables import RULES, table

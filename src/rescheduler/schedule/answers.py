@@ -1,0 +1,51 @@
+"""One answer after the other: what was answered counts in the next. Pure."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from rescheduler.schedule import filtering, scoring
+from rescheduler.schedule.filtering import Filtered
+from rescheduler.schedule.newcomers import Newcomer
+from rescheduler.schedule.placed import PlacedSince
+from rescheduler.schedule.scoring import Scored
+from rescheduler.schedule.table import NodeTable, Rules
+
+_STALE_SECONDS: Final = 30.0
+
+
+@dataclass(frozen=True, slots=True)
+class Offer:
+    """What a scheduler is answered by."""
+
+    table: NodeTable
+    rules: Rules
+
+    def is_stale(self, now: float) -> bool:
+        """What is so old is no ground to refuse a node."""
+        return now - self.table.taken_at > _STALE_SECONDS
+
+
+class Answers:
+    def __init__(self) -> None:
+        self._placed = PlacedSince()
+
+    def filtered(self, offer: Offer, pod: Newcomer, names: Sequence[str], now: float) -> Filtered:
+        placed = self._placed.on(offer.table, besides=pod)
+        found = filtering.filtered(offer.table, offer.rules, pod, names, placed)
+        if len(found.passed) == 1:
+            # The scheduler has no choice, and does not ask for scores.
+            self._placed.note(pod, found.passed[0], offer.table, now)
+        return found
+
+    def scored(self, offer: Offer, pod: Newcomer, names: Sequence[str], now: float) -> Scored:
+        placed = self._placed.on(offer.table, besides=pod)
+        found = scoring.scored(offer.table, offer.rules, pod, names, placed)
+        if found.best is not None:
+            self._placed.note(pod, names[found.best], offer.table, now)
+        return found
+
+    def why_overloaded(self, offer: Offer, node: str) -> str:
+        """With what was sent there; empty: it is not."""
+        sum_of = self._placed.sum_on(node, offer.table)
+        return filtering.why_overloaded(offer.table, offer.rules, node, sum_of)
