@@ -119,7 +119,7 @@ async def test_a_kubelet_that_stands_still_when_the_copy_runs_and_is_not_ready(
             world.auditor() as auditor,
             traffic(world.instance, nodes, world.name, "web") as seen,
         ):
-            draining = await start_draining(world, full, migration={"readyTimeout": "15s"})
+            draining = await start_draining(world, full, migration={"readyTimeout": "12s"})
             await world.wait("the copy runs", lambda: has_running_copy(world))
             nodes.send_signal(silent, "kubelet", signal.SIGSTOP)
             await world.wait("the copy is taken back", lambda: has_ending_copy(world))
