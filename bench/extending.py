@@ -27,7 +27,8 @@ from rescheduler.clock import SystemClock
 from rescheduler.config import Configuration, Extender
 from rescheduler.controller.node_table import TableMaker, rules_of
 from rescheduler.plan import Desk, Memory, plan_at
-from rescheduler.serve import Board, Offer, SchedulerDoor
+from rescheduler.schedule import Offer
+from rescheduler.serve import Board, SchedulerDoor
 from rescheduler.serve.listening import listening
 from rescheduler.serve.serving import extender_door
 

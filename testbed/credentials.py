@@ -14,7 +14,10 @@ from testbed import neighbours
 USERS = {
     "admin": ("testbed:admin", "system:masters"),
     "auditor": ("testbed:auditor", "system:masters"),
+    # The simulated ones do not say that they are kubelets, so the policy which puts kubelets off
+    # (`rescheduler-leaving`) does not know them: they show what happens where there is none.
     "kubelets": ("testbed:kubelets", "system:masters"),
+    "nodes": ("testbed:nodes", "system:masters,system:nodes"),
     "controller-manager": ("system:kube-controller-manager", ""),
     "scheduler": ("system:kube-scheduler", ""),
     "metrics-server": ("testbed:metrics-server", "system:masters"),

@@ -75,7 +75,7 @@ async def rollout_restart(stage: Stage, seconds: float) -> AsyncIterator[Start]:
         await world.cordon(stage.source)
         await kubectl.run()
 
-    command = ("rollout", "restart", "deployment", f"--namespace={world.name}")
+    command = ("rollout", "restart", "deployment,statefulset", f"--namespace={world.name}")
     async with _kubectl(stage, *command) as kubectl:
         yield restart
 

@@ -17,7 +17,7 @@ GOAL = 20_000
 TIMES = 2
 """So many times the p99 of a quiet cluster, at most."""
 
-_COLUMNS = (
+COLUMNS = (
     "moved",
     "seconds",
     "requests",
@@ -47,7 +47,7 @@ def _conditions() -> str:
 
 
 def _by_contender(outcomes: Sequence[Outcome]) -> Table:
-    table = _table(_COLUMNS)
+    table = _table(COLUMNS)
     for outcome in outcomes:
         table.add_row(outcome.contender, *figures(outcome))
     return table

@@ -13,11 +13,11 @@ from pathlib import Path
 from bench.compare import contenders
 from bench.compare.contenders import Contender
 from bench.compare.running import is_chosen
-from bench.compare.serving import WORKLOADS, Workload, are_complete, deploy, gatekeeper
+from bench.compare.serving import WORKLOADS, Workload, are_complete, deploy, disks, gatekeeper
 from bench.compare.stages import Stage
 from testbed import build
 from testbed.instance import Instance, OwnedInstance
-from testbed.realnodes import requirements
+from testbed.realnodes import requirements, traces
 from testbed.realnodes.nodes import RealNodes
 from testbed.realnodes.serving import world_of_real_nodes
 from testbed.realnodes.traffic import LONG, SHORT, Traffic, traffic
@@ -73,6 +73,7 @@ async def run(only: str, workloads: int, say: Callable[[str], None]) -> list[Out
         return []
     if _DESCHEDULER in names:
         build.programs("descheduler")  # now, and not under traffic
+    traced = traces.Run()
     outcomes = []
     with OwnedInstance() as owned, RealNodes(owned.instance) as nodes:
         await install_rights(owned.instance)
@@ -90,6 +91,8 @@ async def run(only: str, workloads: int, say: Callable[[str], None]) -> list[Out
             said = f"({LETTER}) {name}, {outcome.seconds:.0f} s: {outcome.seen}"
             say("\n  ".join([said, *named]))
             outcomes.append(outcome)
+        traced.note(nodes)
+    say(f"({LETTER}) the machine is as before: {traced.changes() or 'yes'}")
     return outcomes
 
 
@@ -118,6 +121,7 @@ async def measure(
         async with (
             world_of_real_nodes(instance, nodes, Path(folder), "requests") as world,
             gatekeeper(world),
+            disks(world, taken, Path(folder)),
         ):
             await world.wait("those before are gone", lambda: _are_all_gone(world))
             await deploy(world, taken, nodes.names[0])

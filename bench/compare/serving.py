@@ -3,13 +3,15 @@
 import asyncio
 import copy
 from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager, suppress
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from testbed.api import ApiError, Object, path_of
 from testbed.audit import is_ready
-from testbed.builders import deployment, pod, service
+from testbed.builders import deployment, pod, service, workload
 from testbed.realnodes.serving import PRE_STOP, server
+from testbed.realnodes.volumes import CLAIMS, disk, noting
 from testbed.world import World
 
 _GATE = "bench.rescheduler.io/registered"
@@ -26,14 +28,31 @@ class Workload:
     is_bare: bool = False
     """Nobody would make it anew: kubectl loses it, or refuses, and descheduler leaves it."""
 
+    is_stateful: bool = False
+    """A StatefulSet, each of whose pods has a disk of its own: one ends before the next begins."""
+
     def pod(self) -> Object:
         return pod(self.name, spec=copy.deepcopy(self.spec))  # a world adds to it
 
-    def deployment(self) -> Object:
-        return deployment(self.name, replicas=self.replicas, spec=copy.deepcopy(self.spec))
+    def controller(self) -> Object:
+        spec = copy.deepcopy(self.spec)
+        if not self.is_stateful:
+            return deployment(self.name, replicas=self.replicas, spec=spec)
+        return workload(
+            "StatefulSet",
+            self.name,
+            spec=spec,
+            replicas=self.replicas,
+            serviceName=self.name,
+            **copy.deepcopy(CLAIMS),
+        )
 
     async def is_complete(self, world: World) -> bool:
         """All are Ready, and none, also none that is ending, is left over."""
+        if self.is_stateful:
+            status = (await world.api.get("StatefulSet", world.name, self.name))["status"]
+            is_rolled_out = status["currentRevision"] == status["updateRevision"]
+            return is_rolled_out and await world.is_complete(self.name, "StatefulSet")
         if not self.is_bare:
             return await world.is_complete(self.name)
         pods = await world.pods(self.name)
@@ -57,6 +76,14 @@ WORKLOADS = (
         title="emptyDir",
         spec={**server(), "volumes": [{"name": "scratch", "emptyDir": {}}]},
     ),
+    Workload(
+        # Its pods are told to end at once, so it is the hook that proxies are waited for by.
+        name="stateful",
+        title="StatefulSet, disks, preStop of 3 s",
+        replicas=2,
+        spec=noting(**PRE_STOP),
+        is_stateful=True,
+    ),
     Workload(name="bare", title="bare pod", is_bare=True),
 )
 
@@ -64,11 +91,24 @@ WORKLOADS = (
 async def deploy(world: World, workloads: Sequence[Workload], on: str) -> None:
     """All of them on one node, each with its Service."""
     await world.create(*(service(each.name) for each in workloads))
-    owned = [each.deployment() for each in workloads if not each.is_bare]
+    owned = [each.controller() for each in workloads if not each.is_bare]
     await world.deploy(*owned, on=on)
     for each in workloads:
         if each.is_bare:
             await world.place(each.pod, on=on)
+
+
+@asynccontextmanager
+async def disks(world: World, workloads: Sequence[Workload], folder: Path) -> AsyncIterator[None]:
+    """For those that claim some: the nodes have the files of one machine, as of a file server."""
+    async with AsyncExitStack() as stack:
+        for each in workloads:
+            for number in range(each.replicas if each.is_stateful else 0):
+                of = f"{each.name}-{number}"
+                path = folder / of
+                path.mkdir()
+                await stack.enter_async_context(disk(world, of, hostPath={"path": str(path)}))
+        yield
 
 
 async def are_complete(world: World, workloads: Sequence[Workload]) -> bool:

@@ -52,7 +52,7 @@ class RealNodes:
                 programs=str(programs),
                 containerd=str(containerd),
                 images=str(archive),
-                kubeconfig=str(instance.folder / "kubelets.kubeconfig"),
+                kubeconfig=str(instance.folder / "nodes.kubeconfig"),
                 millicores=millicores,
             )
             for number in range(1, count + 1)

@@ -18,6 +18,7 @@ _FILES = {
     "iptables": ("/usr/sbin/iptables", "/sbin/iptables"),
     "iproute2": ("/usr/sbin/ip", "/sbin/ip", "/bin/ip"),
 }
+_FILESYSTEMS = Path("/proc/filesystems")
 _CONTROLLERS = frozenset({"cpu", "cpuacct", "cpuset", "memory", "devices", "freezer", "pids"})
 
 # In namespaces of its own, so that nothing of it stays.
@@ -53,7 +54,7 @@ def what_stands_in_the_way() -> str:
             f"real nodes need cgroups of version 1 under /sys/fs/cgroup, "
             f"and this machine has no {', '.join(lacking)} there"
         )
-    if "\toverlay\n" not in Path("/proc/filesystems").read_text():
+    if "\toverlay\n" not in _FILESYSTEMS.read_text():
         return "real nodes need a kernel with overlayfs, and this one has none"
     if missing := missing_packages():
         if not shutil.which("apt-get"):

@@ -9,6 +9,7 @@ connection that the server had closed is sent again once, on a new one, as every
 """
 
 import asyncio
+import errno
 import itertools
 import time
 from collections.abc import AsyncIterator, Callable, Collection, Sequence
@@ -252,7 +253,14 @@ class _Client:
                 # The server ends every answer with the name of its pod, and a line break.
                 return "" if body.endswith(b"\n") else f"cut short after {len(body)} bytes"
         except (aiohttp.ClientError, TimeoutError, OSError) as problem:
-            return f"{target}: {type(problem).__name__}: {problem}"
+            return f"{target}: {_reason(problem)}: {problem}"
+
+
+def _reason(problem: Exception) -> str:
+    """With what the kernel said, which aiohttp leaves out: nobody there, or no way there?"""
+    number = problem.errno if isinstance(problem, OSError) else None
+    words = [type(problem).__name__, errno.errorcode.get(number or 0, "")]
+    return " ".join(filter(None, words))
 
 
 def _now() -> str:

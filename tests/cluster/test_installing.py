@@ -27,8 +27,9 @@ WITHOUT_POLICY = MANIFESTS / "overlays" / "without-admission-policy"
 WITHOUT_DEPLOYMENT = MANIFESTS / "overlays" / "without-deployment"
 CRD = "customresourcedefinition.apiextensions.k8s.io/podmigrations.rescheduler.io"
 POLICY = {
-    "mutatingadmissionpolicy.admissionregistration.k8s.io/rescheduler-steering",
-    "mutatingadmissionpolicybinding.admissionregistration.k8s.io/rescheduler-steering",
+    f"{kind}.admissionregistration.k8s.io/rescheduler-{name}"
+    for kind in ("mutatingadmissionpolicy", "mutatingadmissionpolicybinding")
+    for name in ("steering", "leaving")
 }
 BUDGET = "poddisruptionbudget.policy/rescheduler-scheduler"
 DEPLOYED = {

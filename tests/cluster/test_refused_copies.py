@@ -104,6 +104,27 @@ async def test_refused_once_and_told_in_the_words_of_the_policy(world: World, po
 
 
 @each_policy
+async def test_the_pass_goes_on_to_the_next_workload(world: World, policy: str) -> None:
+    full, empty = await world.add_nodes(2)
+    for name in ("web", "other"):
+        await world.create(service(name))
+        await world.deploy(deployment(name, replicas=2), on=full)
+    await forbid(world, f"object.metadata.labels.app == 'other' || {POLICIES[policy]}")
+    for name in ("web", "other"):
+        for each in await world.pods(name):
+            await ask(world, each, empty)
+    async with world.auditor() as auditor:
+        run = await world.run(**NO_STRATEGY, maxReschedulePods=10)
+        audit = await world.audit(auditor)
+    refused, moved = [await world.records(name) for name in ("web", "other")]
+    assert [each["status"].get("reason") for each in refused] == ["CopyRefused"] * 2, run
+    assert [each["status"]["phase"] for each in moved] == ["Completed"] * 2, run
+    assert await world.nodes_of("web") == [full] * 2
+    assert await world.nodes_of("other") == [empty] * 2
+    assert audit.replicas_missing() == [] == audit.endpoints_missing()
+
+
+@each_policy
 async def test_goes_another_way_where_it_may(world: World, policy: str) -> None:
     _, empty = await stage(world, policy)
     moved, *_ = await world.pods("web")

@@ -111,7 +111,6 @@ async def test_a_moved_pod_has_what_its_siblings_have(world: World, webhook: Web
     ],
 )
 async def test_a_copy_that_is_not_right_is_taken_back(world: World, webhook: Webhook) -> None:
-    """And told once: the others of the workload are not tried."""
     async with injecting.injecting(world, webhook.gives, *webhook.changes, allows=webhook.allows):
         full, empty = await stage(world)
         before = {each["metadata"]["uid"] for each in await world.pods("web")}
@@ -127,6 +126,29 @@ async def test_a_copy_that_is_not_right_is_taken_back(world: World, webhook: Web
     assert {each["metadata"]["uid"] for each in pods} == before
     assert {each["spec"]["nodeName"] for each in pods} == {full}
     assert audit.replicas_missing() == [] == audit.endpoints_missing()
+    await assert_as_if_nothing_happened(world, audit, app="web")
+
+
+async def test_it_is_told_once_for_the_workload(world: World) -> None:
+    """One after the other, so that the second finds what was remembered of the first."""
+    gives = all_of(by_owner, not_in_dry_runs)
+    async with injecting.injecting(world, gives, sidecar, size):
+        full, empty = await stage(world)
+        for each in (await world.pods("web"))[:2]:
+            await ask(world, each, empty)
+        async with world.auditor() as auditor:
+            run = await world.run(**NO_STRATEGY, migration={"workers": 1})
+            audit = await world.audit(auditor)
+    first, second = sorted(
+        (each["status"] for each in await world.records()), key=lambda each: str(each["reason"])
+    )
+    assert first["reason"] == "CopyDiffers"
+    # Not tried: it says what the first one met.
+    assert second["reason"] == "NotNow"
+    assert f"it would have to be interrupted by now: {first['message']}" in second["message"]
+    assert len(run.said("no copies of this workload's pods are made for a while")) == 1
+    assert len(audit.pods_made()) == 1
+    assert await world.nodes_of("web") == [full] * 3
     await assert_as_if_nothing_happened(world, audit, app="web")
 
 

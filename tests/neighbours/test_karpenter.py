@@ -19,10 +19,13 @@ from http import HTTPStatus
 import pytest
 
 from testbed.api import ApiError, Object
-from testbed.builders import BEHAVIOUR, METRICS_PATH, behaviour, deployment, pod_spec
+from testbed.builders import BEHAVIOUR, METRICS_PATH, behaviour, deployment, pod, pod_spec
+from testbed.faultproxy import Match, hold
+from testbed.processes import WAIT_SECONDS
 from testbed.scenarios import OWNER, Scene
 from tests.neighbours.beside import start
 from tests.neighbours.chronicle import Chronicle
+from tests.scenarios.asking import ask
 from tests.scenarios.looping import default_controller
 from tests.scenarios.own_cluster import OwnControlPlane
 
@@ -51,7 +54,7 @@ def node_class() -> Object:
     }
 
 
-def node_pool(world: Scene) -> Object:
+def node_pool(world: Scene, *, consolidate_after: str = "30s") -> Object:
     """Nodes as the testbed makes them: with simulated kubelets, and for this test's pods alone."""
     allowed = {
         "kubernetes.io/arch": ["amd64"],
@@ -76,7 +79,7 @@ def node_pool(world: Scene) -> Object:
             "template": {"metadata": {"labels": labels}, "spec": spec},
             "disruption": {
                 "consolidationPolicy": "WhenEmptyOrUnderutilized",
-                "consolidateAfter": "30s",
+                "consolidateAfter": consolidate_after,
                 "budgets": [{"nodes": "50%"}],
             },
         },
@@ -87,8 +90,8 @@ async def change_load(world: Scene, draws: random.Random, until: float) -> None:
     while time.monotonic() < until:
         for name in SIZES:
             await let_scale(world, name, draws.randint(1, MOST))
-        for pod in await world.pods(BUSY):
-            await annotate(world, "Pod", pod, behaviour(cpu_usage=draws.choice(BUSY_CPU)))
+        for each in await world.pods(BUSY):
+            await annotate(world, "Pod", each, behaviour(cpu_usage=draws.choice(BUSY_CPU)))
         await asyncio.sleep(LOAD_SECONDS)
 
 
@@ -184,3 +187,57 @@ async def test_under_a_changing_load_neither_undoes_the_work_of_the_other(
     assert chronicle.moved(), "we moved no pod: this shows nothing"
     assert chronicle.moved_twice() == []
     assert chronicle.filled_before_removal() == []
+
+
+# ---------------------------------------------------------------------- a copy that waits
+
+COPIES = Match(verb="create", resource="pods", write=True)
+
+
+async def test_a_copy_that_waits_makes_it_add_no_node(own: OwnControlPlane) -> None:
+    """Its target becomes full in the moment before it is made: it waits there for the room, while
+    karpenter, which makes a node for any other pod that waits, looks at it and makes none.
+    """
+    world = own.real
+    await start(own, "karpenter")
+    await world.api.create(node_class())
+    await world.api.create(node_pool(world, consolidate_after="Never"))
+    await world.create(deployment("web", replicas=1, spec=pod_spec(cpu="1")))
+    await world.wait("karpenter has made a node", lambda: world.is_complete("web"))
+    before = await node_claims(world)
+    assert before
+    [target] = await world.add_nodes(1, cpu="2")
+    [original] = await world.pods("web")
+    await ask(world, original, target)
+    is_full = asyncio.Event()
+    async with world.faults() as proxy:
+        held = proxy.on(COPIES, hold(is_full), times=1)
+        process = await world.start(enabledStrategies=[], migration={"readyTimeout": "100s"})
+        await held.wait_fired(within=WAIT_SECONDS)
+        # Of another scheduler's making, so to speak.
+        ballast = pod("ballast", spec=pod_spec(cpu="1500m") | {"nodeName": target})
+        await world.create(ballast)
+        is_full.set()
+        copy = await world.wait_for_copy("web")
+        await world.wait("karpenter has looked at the copy", lambda: is_judged(world, copy))
+        assert await node_claims(world) == before
+        await world.delete_pod("ballast")
+        run = await process.finish()
+    assert run.code == 0, run
+    assert await world.nodes_of("web") == [target]
+    assert await node_claims(world) == before
+
+
+async def is_judged(world: Scene, copy: Object) -> bool:
+    """It says so of each pod that it makes no node for."""
+    name = copy["metadata"]["name"]
+    return any(
+        each["involvedObject"].get("name") == name
+        and each["reason"] == "FailedScheduling"
+        and "karpenter" in (each.get("source") or {}).get("component", "")
+        for each in await world.api.list("Event", world.name)
+    )
+
+
+async def node_claims(world: Scene) -> list[str]:
+    return sorted(each["metadata"]["name"] for each in await world.api.list("NodeClaim"))

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from testbed.instance import Instance
+from testbed.realnodes import traces
 from testbed.realnodes.nodes import RealNodes
 from testbed.realnodes.serving import world_of_real_nodes
 from testbed.world import World
@@ -22,18 +23,33 @@ __all__ = ["instance"]
 MILLICORES = 500
 """Of each node, for pods: so that one machine can make several nodes hot, or full."""
 
+START_SECONDS = 30
+"""In which three nodes are to be Ready; a busy machine may take longer, and no test fails by it."""
+
 
 def say(line: str) -> None:
     """A figure, for whoever runs the tests with -s."""
     sys.stdout.write(f"\n{line}\n")
 
 
+@pytest.fixture(scope="session", autouse=True)
+def run() -> Iterator[traces.Run]:
+    """The first to come and the last to go: by then the machine is as it was before all of it."""
+    run = traces.Run()
+    yield run
+    changes = run.changes()
+    say(f"the machine is as before: {changes or 'yes'}")
+    assert changes == {}
+
+
 @pytest.fixture(scope="session")
-def nodes(instance: Instance) -> Iterator[RealNodes]:
+def nodes(instance: Instance, run: traces.Run) -> Iterator[RealNodes]:
     began = time.monotonic()
     with RealNodes(instance, millicores=MILLICORES) as started:
-        say(f"{len(started.names)} real nodes Ready after {time.monotonic() - began:.1f} s")
+        took = time.monotonic() - began
+        say(f"{len(started.names)} real nodes Ready after {took:.1f} s, goal {START_SECONDS} s")
         yield started
+        run.note(started)
 
 
 @pytest.fixture

@@ -13,9 +13,17 @@ from testbed.builders import budget, deployment, pod, service, workload
 from testbed.realnodes.nodes import RealNodes
 from testbed.realnodes.serving import PRE_STOP, server
 from testbed.realnodes.traffic import traffic
+from testbed.realnodes.volumes import (
+    CLAIMS,
+    ENDING,
+    PRE_STOP_NOTED,
+    disk,
+    notes,
+    noting,
+    on_volume,
+)
 from testbed.world import World
 from tests.nodes.serving import drain, report
-from tests.nodes.volumes import CLAIMS, ENDING, PRE_STOP_NOTED, disk, notes, noting, on_volume
 from tests.scenarios.gates import GATES, load_balancer
 from tests.scenarios.judging import assert_nobody_noticed, assert_nothing_of_ours_is_left
 

@@ -1,11 +1,12 @@
 """Servers that exit at SIGTERM, and have no preStop hook, are drained while clients ask: not one
-request fails, for each leaves its Services before it is told to end, and finishes what it has.
+request fails, also no download of ten seconds, for each leaves its Services before it is told to
+end, its kubelet is put off, and it finishes what it has.
 """
 
 from testbed.api import Object
 from testbed.realnodes.nodes import RealNodes
 from testbed.realnodes.serving import REPLICAS, are_all_elsewhere, deploy, server
-from testbed.realnodes.traffic import SHORT, SLOW, traffic
+from testbed.realnodes.traffic import LONG, SHORT, traffic
 from testbed.world import World
 from tests.nodes.serving import drain, moments_of_pods, report, start_draining
 from tests.scenarios.judging import assert_nobody_noticed
@@ -20,7 +21,7 @@ async def test_draining_loses_none(world: World, nodes: RealNodes) -> None:
     async with (
         world.auditor() as auditor,
         moments_of_pods(world) as moments,
-        traffic(world.instance, nodes, world.name, *names, kinds=(*SHORT, SLOW)) as seen,
+        traffic(world.instance, nodes, world.name, *names, kinds=(*SHORT, *LONG)) as seen,
     ):
         run = await drain(world, full)
         assert run.code == 0, run
@@ -45,7 +46,7 @@ async def test_killed_while_they_leave_the_next_drain_ends_it(
         await world.wait("some have left", lambda: _have_some_left(world, names))
         first.kill()
         await first.finish()
-        # Its kubelet knows better.
+        # Its kubelet knows better, once it is put off no more.
         await world.wait("they are back", lambda: _are_all_back(world, names))
         run = await drain(world, full)
         assert run.code == 0, run

@@ -1,6 +1,7 @@
 """What stands in the way of real nodes on a machine is told in one sentence."""
 
 import os
+from pathlib import Path
 
 import pytest
 
@@ -29,3 +30,19 @@ def test_a_machine_without_the_cgroups_is_told_which(monkeypatch: pytest.MonkeyP
     del known["memory"]
     monkeypatch.setattr(requirements, "controllers", lambda: known)
     assert "has no memory there" in requirements.what_stands_in_the_way()
+
+
+def test_a_kernel_without_overlayfs_is_told_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    known = tmp_path / "filesystems"
+    known.write_text("nodev\ttmpfs\n\text4\n")
+    monkeypatch.setattr(requirements, "_FILESYSTEMS", known)
+    told = requirements.what_stands_in_the_way()
+    assert told == "real nodes need a kernel with overlayfs, and this one has none"
+
+
+def test_what_the_kernel_refuses_is_told_in_its_words(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(requirements, "_TRY", "import sys; sys.exit('bridges: not supported')")
+    told = requirements.what_stands_in_the_way()
+    assert told == "real nodes: the kernel refuses bridges: not supported"

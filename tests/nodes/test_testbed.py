@@ -20,11 +20,11 @@ from testbed.api import Api, Object
 from testbed.audit import is_ready
 from testbed.instance import Instance
 from testbed.marks import has_mark
+from testbed.realnodes import cgroups, traces
 from testbed.realnodes.cgroups import MARK
 from testbed.realnodes.nodes import RealNodes
 from testbed.realnodes.settings import IMAGE
 from testbed.realnodes.supervisor import FOLDER_PREFIX, NodesError
-from tests.nodes import traces
 
 ROOT = Path(build.__file__).parent.parent
 PATIENCE_SECONDS = 120.0
@@ -175,6 +175,25 @@ async def test_what_no_proxy_knows_is_out_of_reach_and_nobody_waits_for_it(
 
 
 # ------------------------------------------------------------------ without a trace
+
+
+def test_what_a_run_leaves_behind_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    """So that the comparison around all of these tests (conftest.py) can fail."""
+    monkeypatch.setenv(traces.OURS, "given back in the end")
+    run = traces.Run()
+    assert run.changes() == {}
+    own = next(iter(cgroups.controllers().values())) / f"{cgroups.PREFIX}0"
+    own.mkdir()
+    left = subprocess.Popen(["/bin/sleep", str(PATIENCE_SECONDS)])
+    try:
+        await_that("it has begun", lambda: "processes" in run.changes())
+        command = f"{left.pid}: /bin/sleep {PATIENCE_SECONDS} "
+        assert run.changes() == {"processes": [command], "cgroups and folders": [str(own)]}
+    finally:
+        left.kill()
+        left.wait()
+        own.rmdir()
+    assert run.changes() == {}
 
 
 async def test_the_machine_stays_as_it_is_while_they_run(instance: Instance) -> None:

@@ -272,25 +272,49 @@ def test_every_text_has_a_limit_and_every_object_its_fields() -> None:
     check("", schema())
 
 
-# ------------------------------------------------------------------ the admission policy
+# ------------------------------------------------------------------ the admission policies
 
 
-def test_the_policy_goes_by_our_labels() -> None:
-    policy, binding = only("MutatingAdmissionPolicy"), only("MutatingAdmissionPolicyBinding")
-    assert binding["spec"]["policyName"] == policy["metadata"]["name"]
+def policies(name: str) -> tuple[Document, Document]:
+    """The policy of this name, and its binding."""
+    kinds = ("MutatingAdmissionPolicy", "MutatingAdmissionPolicyBinding")
+    policy, binding = (
+        each
+        for kind in kinds
+        for each in installed()
+        if each["kind"] == kind and each["metadata"]["name"] == name
+    )
+    assert binding["spec"]["policyName"] == name
+    return policy, binding
+
+
+def conditions_of(policy: Document) -> dict[str, str]:
+    return {each["name"]: each["expression"] for each in policy["spec"]["matchConditions"]}
+
+
+def test_steering_goes_by_our_labels() -> None:
+    policy, binding = policies("rescheduler-steering")
     selector = binding["spec"]["paramRef"]["selector"]
     assert selector == {"matchLabels": {names.STEERING: "true"}}
-    conditions = {each["name"]: each["expression"] for each in policy["spec"]["matchConditions"]}
-    assert f"'{names.MIGRATED_FROM}' in" in conditions["no-copy-of-ours"]
+    assert f"'{names.MIGRATED_FROM}' in" in conditions_of(policy)["no-copy-of-ours"]
     kind = policy["spec"]["paramKind"]
     assert kind["apiVersion"] == POD_MIGRATIONS.group_version
     assert kind["kind"] == only("CustomResourceDefinition")["spec"]["names"]["kind"]
 
 
-def test_the_policy_is_never_in_the_way() -> None:
-    policy, binding = only("MutatingAdmissionPolicy"), only("MutatingAdmissionPolicyBinding")
+def test_leaving_goes_by_our_label_and_our_reason() -> None:
+    policy, _ = policies("rescheduler-leaving")
+    selector = policy["spec"]["matchConstraints"]["objectSelector"]
+    assert selector == {"matchLabels": {names.MIGRATION_STATUS: names.STATUS_IN_PROGRESS}}
+    assert f"each.reason == '{names.LEAVING}'" in conditions_of(policy)["is-leaving"]
+
+
+@pytest.mark.parametrize("name", ["rescheduler-steering", "rescheduler-leaving"])
+def test_no_policy_is_ever_in_the_way(name: str) -> None:
+    policy, binding = policies(name)
     assert policy["spec"]["failurePolicy"] == "Ignore"
-    assert binding["spec"]["paramRef"]["parameterNotFoundAction"] == "Allow"
+    params = binding["spec"].get("paramRef", {"parameterNotFoundAction": "Allow"})
+    assert params["parameterNotFoundAction"] == "Allow"
 
 
 # ------------------------------------------------------------------ the second scheduler

@@ -3,6 +3,7 @@
 import re
 from pathlib import Path
 
+from bench.compare import request_tables
 from bench.compare.request_tables import GOAL
 from bench.compare.requests import CONTENDERS, OURS
 
@@ -25,8 +26,13 @@ def test_both_show_every_contender_and_the_same_figures() -> None:
     assert english == chinese
 
 
+def test_each_row_has_what_is_printed() -> None:
+    for name, cells in rows_of(READMES[0]).items():
+        assert len(cells) == len(request_tables.COLUMNS), name
+
+
 def test_ours_is_what_the_heading_says() -> None:
-    moved, requests, failed, _, _, long, downloads = rows_of(READMES[0])[OURS]
+    moved, _, requests, failed, *_, long, downloads = rows_of(READMES[0])[OURS]
     assert len(set(moved.split(" of "))) == 1
     assert int(requests.replace(",", "")) >= GOAL
     assert failed == "0"

@@ -4,8 +4,10 @@ A server that exits at SIGTERM cuts what it has, and refuses what is sent to it 
 has heard of its end. So it is taken out first, by its condition Ready, while its copy serves: it is
 told nothing, and finishes what it has.
 
-Its kubelet knows better, and gives the condition back every ten seconds. So a process that dies
-leaves nothing to undo; and while we wait, the original is taken out again each time.
+Its kubelet knows better, and gives the condition back every ten seconds. The admission policy
+`rescheduler-leaving` puts it off for as long as we linger: so often as the message says, a number
+that the policy counts down. So a process that dies leaves nothing to undo. Where there is no such
+policy, the original is taken out again each time while we wait.
 
 Several of one ReplicaSet leave together. At an adoption it removes one that is not Ready before one
 that is first by its cost: the wrong one, if the right one was given back in this very moment, and a
@@ -14,6 +16,7 @@ and nobody begins while one is handed over: each says in its record what it is a
 looks at the others once more.
 """
 
+import math
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from typing import Final
@@ -29,6 +32,8 @@ from rescheduler.model.podmigration import Step
 QUIET_SECONDS: Final = 6.5
 """Without a break, before the end: whoever asked while the kubelet had given the condition back is
 answered by then."""
+_LOOK_SECONDS: Final = 10.0
+"""A kubelet looks so often what others have made of the statuses of its pods."""
 _BUSY_SECONDS: Final = (7.5, 12.0)
 """In between its kubelet looks again, if there is one that does. The original must not be told to
 end just when it is given back, and from our decision to its end takes a while where all are busy.
@@ -78,7 +83,7 @@ def _wait(
             return None  # the others of its group go, and it has to go with them
         is_beginning = step is Step.LEAVE and is_new
         waiting = _before_it_begins(intent, view, recorded) if is_beginning else None
-        return waiting or _leave(original, copy, progress, step)
+        return waiting or _leave(intent, original, copy, progress, step)
     left = _seconds_left(intent, view, original, progress)
     if left <= _NO_TIME:
         return None
@@ -123,10 +128,14 @@ def back_again(original: Object) -> list[Object]:
     return _with_ready(original, {**kept, "status": "True"})
 
 
-def _leave(original: Object, copy: Object, progress: Progress, step: Step) -> SetReady:
+def _leave(
+    intent: Intent, original: Object, copy: Object, progress: Progress, step: Step
+) -> SetReady:
     before = conditions.find(original, "Ready") or {"type": "Ready"}
     since = before.get("lastTransitionTime")
-    words = f"{copy['metadata']['name']} serves in its place"
+    times = math.ceil(timeouts.linger(original, intent.settings) / _LOOK_SECONDS)
+    instead = f"{copy['metadata']['name']} serves in its place"
+    words = f"{times} times its kubelet is put off; {instead}"
     told = {
         "status": "False",
         "reason": names.LEAVING,

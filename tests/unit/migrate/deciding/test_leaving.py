@@ -174,6 +174,20 @@ def test_a_process_that_takes_it_up_counts_anew() -> None:
     assert action.seconds == LONG.linger_seconds
 
 
+@pytest.mark.parametrize(("seconds", "number"), [(1, 1), (10, 1), (12, 2), (25, 3)])
+def test_its_kubelet_is_put_off_for_as_long(seconds: int, number: int) -> None:
+    """It looks every ten seconds, and the admission policy counts this number down."""
+    cluster = ToyCluster(settings=replace(SETTINGS, linger_seconds=seconds))
+    said = {
+        condition["message"].partition(" times its kubelet is put off; ")[0]
+        for action in driven(cluster).actions
+        if isinstance(action, SetReady) and not action.is_ready
+        for condition in action.conditions
+        if condition["type"] == "Ready"
+    }
+    assert said == {str(number)}
+
+
 # ---------------------------------------------------------------------- and back
 
 

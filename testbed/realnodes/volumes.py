@@ -74,5 +74,5 @@ async def notes(nodes: RealNodes, found: Object) -> list[str]:
     connector = aiohttp.TCPConnector(socket_factory=nodes.sockets(nodes.names[0]), force_close=True)
     url = f"http://{found['status']['podIP']}:8080/notes"
     async with aiohttp.ClientSession(connector=connector) as session, session.get(url) as answer:
-        assert answer.status == 200
+        assert answer.ok
         return (await answer.text()).split()
