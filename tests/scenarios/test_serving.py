@@ -161,8 +161,9 @@ async def test_a_failed_move_that_is_tried_again_is_counted(world: World) -> Non
     attempts = len(await world.records())
     assert before["rescheduler_retries_total"] == 0
     assert found["rescheduler_retries_total"] == attempts - 1 >= 1
-    failed = [name for name in found if name.startswith("rescheduler_moves_total{")]
-    assert sum(found[name] for name in failed if 'result="failed"' in name) == attempts - 1
+    ended = {name for name in found if name.startswith("rescheduler_moves_total{")}
+    assert ended <= before.keys(), "its first increase would go unseen"
+    assert sum(found[name] for name in ended if 'result="failed"' in name) == attempts - 1
     assert found['rescheduler_move_duration_seconds_count{result="failed"}'] == attempts - 1
     assert found['rescheduler_move_duration_seconds_sum{result="failed"}'] >= 2
     assert all(
@@ -179,12 +180,17 @@ async def test_a_steered_eviction_that_falls_back_is_counted(own: OwnCluster) ->
     await ask(world, await pod_named(world, "web-0"), target, mayInterrupt=True)
     replica = Replica(world, free_port())
     brief = {"steerTimeout": "1s", "readyTimeout": "30s"}
-    async with controller(world, enabledStrategies=[], migration=brief, serving=replica.settings):
+    async with controller(
+        world, enabledStrategies=[], migration=brief, serving=replica.settings
+    ) as running:
+        await running.says("listening")
+        before = await replica.metrics()
         record = await world.wait_for_record("web-0", phase="Completed")
         fell_back = 'rescheduler_fallbacks_total{reason="NotSteered"}'
         await replica.shows("it fell back", lambda found: found.get(fell_back) == 1)
         found = await replica.metrics()
     assert record["status"]["fallback"] == "NotSteered"
+    assert {name for name in found if "moves_total{" in name} <= before.keys()
     assert sum(value for name, value in found.items() if "fallbacks_total{" in name) == 1
     assert found["rescheduler_retries_total"] == 0
 
