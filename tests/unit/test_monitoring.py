@@ -67,6 +67,26 @@ def test_who_is_blind_for_what_plans_can_do_without_is_no_alarm() -> None:
     assert sorted(left_out) == sorted(plan.needs(BY_NAME) - plan.musts(BY_NAME))
 
 
+def test_every_alert_is_tested_a_moment_before_it_fires_and_when_it_does() -> None:
+    """`make test-monitoring` has promtool run that file."""
+    path = ROOT / "tests/monitoring/alerts_test.yaml"
+    tests = [each["alert_rule_test"] for each in yaml.safe_load(path.read_text())["tests"]]
+    tested = {}
+    for silent, *firing in tests:
+        assert silent["exp_alerts"] == []
+        for each in firing:
+            [expected] = each["exp_alerts"]
+            assert each["alertname"] == silent["alertname"]
+            assert 0 < seconds(each["eval_time"]) - seconds(silent["eval_time"]) <= 30
+            tested[each["alertname"]] = expected["exp_labels"]["severity"]
+    assert tested == {each["alert"]: each["labels"]["severity"] for each in ALERTS}
+
+
+def seconds(duration: str) -> int:
+    units = {"h": 3600, "m": 60, "s": 1}
+    return sum(int(number) * units[unit] for number, unit in re.findall(r"(\d+)([hms])", duration))
+
+
 def test_every_alert_has_its_runbook_and_every_runbook_its_alert() -> None:
     sections = re.findall(r"^## (\w+)$", (ROOT / "docs/runbooks.md").read_text(), re.MULTILINE)
     assert sections == [each["alert"] for each in ALERTS]
