@@ -38,6 +38,12 @@ def test_what_is_generated_is_up_to_date() -> None:
     assert generate.DASHBOARD.read_text() == monitoring.dashboard(), "run make generate"
 
 
+def test_what_is_named_instead_of_other_names_is_there() -> None:
+    told = re.findall(r"rescheduler_[a-z_]+", monitoring._NAMES)  # noqa: SLF001
+    assert told
+    assert set(told) <= {family.name for family in CATALOGUE}
+
+
 @pytest.mark.parametrize("expression", EXPRESSIONS)
 def test_every_metric_and_label_that_is_asked_for_is_there(expression: str) -> None:
     names = re.findall(r"rescheduler_[a-z_]+", expression.replace(".*rescheduler.*", ""))
