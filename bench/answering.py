@@ -12,10 +12,10 @@ import threading
 import time
 import urllib.error
 import urllib.request
-from collections import Counter
 from collections.abc import AsyncIterator, Iterable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import asdict, dataclass, field
+from itertools import count
 from typing import Any, Final
 
 from rich.table import Table
@@ -86,7 +86,7 @@ async def probing(port: int, answers: ByPath, *, is_starting: bool = False) -> A
 
 def tell(table: Table, *, idle: ByPath, busy: ByPath, moving: ByPath) -> None:
     for path in _ROUNDS:
-        beside = f"goal 50 ms; idle, on an empty cluster: {idle[path].in_words()}"
+        beside = f"goal 50 ms; idle: {idle[path].in_words()}"
         table.add_row(f"{path}, until the first cycle has ended", busy[path].in_words(), beside)
         table.add_row("  then, with moves under way", moving[path].in_words(), "goal 50 ms")
 
@@ -154,13 +154,16 @@ def _probe(port: int, *, is_starting: bool) -> ByPath:
         ended.set()
 
     threading.Thread(target=hear, daemon=True).start()
-    prober, rounds = Prober(port, is_starting=is_starting), Counter[str]()
+    prober, rounds = Prober(port, is_starting=is_starting), count()
     while not ended.wait(_EVERY_SECONDS):
-        rounds.update(_ROUNDS)
-        for path, each in _ROUNDS.items():
-            if rounds[path] % each == 0:
-                prober.ask(path)
+        for path in due(next(rounds)):
+            prober.ask(path)
     return prober.answers
+
+
+def due(number: int) -> list[str]:
+    """Which paths are asked in that round."""
+    return [path for path, each in _ROUNDS.items() if number % each == 0]
 
 
 if __name__ == "__main__":

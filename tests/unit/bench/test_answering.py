@@ -8,7 +8,7 @@ from contextlib import contextmanager
 
 import pytest
 
-from bench.answering import Answers, Prober
+from bench.answering import Answers, Prober, due
 
 OK = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
 NOT_YET = b"HTTP/1.1 500 Internal Server Error\r\nContent-Length: 2\r\n\r\nno"
@@ -126,3 +126,12 @@ def test_not_ready_is_an_answer() -> None:
 def test_nobody_asked_is_told_as_such() -> None:
     assert Answers().in_words() == "never asked"
     assert Answers([0.001, 0.003, 0.2]).in_words() == "3.0 ms, worst 200 ms, 1 of 3 late"
+
+
+def test_who_is_alive_is_asked_all_the_time_and_for_metrics_seldom() -> None:
+    asked = [path for number in range(100) for path in due(number)]
+    assert {path: asked.count(path) for path in asked} == {
+        "/healthz": 100,
+        "/readyz": 20,
+        "/metrics": 2,
+    }
