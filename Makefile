@@ -61,9 +61,9 @@ test-neighbours: controlplane ## Run beside VPA, Argo Rollouts, descheduler and,
 	MINUTES=$(MINUTES) $(BIN)/python -m pytest tests/neighbours -rP --durations=5
 
 .PHONY: crash-matrix
-crash-matrix: controlplane ## Disturb migrations at every write, by crashes, users and faults: all cases on a real control plane, of which CI draws some
+crash-matrix: controlplane ## Disturb migrations at every write, by crashes, pauses, users and faults: all cases on a real control plane, of which CI draws some
 	CLUSTERS=real CRASH_MATRIX=all USER_MATRIX=all FAULT_MATRIX=all $(BIN)/python -m pytest -n 4 \
-		tests/scenarios/test_crash_matrix.py tests/scenarios/test_user_wins.py \
+		tests/scenarios/test_crash_matrix.py tests/scenarios/test_pausing_matrix.py tests/scenarios/test_user_wins.py \
 		tests/scenarios/test_api_faults.py tests/scenarios/test_watch_faults.py
 
 .PHONY: converging
@@ -115,7 +115,7 @@ format: .venv/installed-dev ## Format, and mend what the linter can mend
 	$(BIN)/ruff format
 
 .PHONY: generate
-generate: .venv/installed-dev ## Write what is made from other files: docs/configuration.md, the resource definition of the manifests
+generate: .venv/installed-dev ## Write what is made from other files: the pages of settings and metrics, schema and starting file, dashboard, the resource definition of the manifests
 	$(BIN)/python -m tools.generate
 
 .PHONY: lock

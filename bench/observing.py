@@ -29,7 +29,7 @@ from rescheduler.wire import POD_MIGRATIONS
 from testbed.big_cluster import NODES, PODS, BigCluster, big_cluster
 from testbed.golang import BuildError
 from testbed.installing import install_rights
-from testbed.instance import Instance
+from testbed.instance import Instance, OwnedInstance
 
 _EVENTS_PER_SECOND = 1000
 _INTERVAL_SECONDS = 30.0
@@ -45,6 +45,7 @@ async def measure(table: Table) -> None:
     """
     nodes = int(os.environ.get("BENCH_NODES", NODES))
     pods = int(os.environ.get("BENCH_PODS", PODS))
+    idle = await _answers_when_idle()
     async with big_cluster(nodes, pods, say=_say) as (owned, cluster):
         table.add_section()
         table.add_row(
@@ -53,10 +54,24 @@ async def measure(table: Table) -> None:
             f"{cluster.bytes / 1e6:,.0f} MB in etcd",
         )
         await install_rights(owned.instance)
-        await _measure(table, owned.instance, cluster)
+        await _measure(table, owned.instance, cluster, idle)
 
 
-async def _measure(table: Table, instance: Instance, cluster: BigCluster) -> None:
+async def _answers_when_idle() -> answering.ByPath:
+    """Of the same run on an empty cluster: after its first cycle it has nothing to do."""
+    found = answering.nothing_yet()
+    with OwnedInstance(bare=True) as owned, tempfile.TemporaryDirectory() as folder:
+        await install_rights(owned.instance)
+        async with whole_run(owned.instance, Path(folder)) as run:
+            await run.first_cycle()
+            async with answering.probing(run.port, found):
+                await asyncio.sleep(_PROBING_SECONDS)
+    return found
+
+
+async def _measure(
+    table: Table, instance: Instance, cluster: BigCluster, idle: answering.ByPath
+) -> None:
     # Twice: the first reader finds the server's caches cold.
     await _download(instance)
     raw = await _download(instance)
@@ -64,14 +79,14 @@ async def _measure(table: Table, instance: Instance, cluster: BigCluster) -> Non
         server = instance.pids["kube-apiserver"]
         before = cpu_seconds(server)
         async with hands(instance), whole_run(instance, Path(folder)) as run:
-            busy, idle = answering.Answers(), answering.Answers()
-            async with answering.probing(run.port, busy):
+            busy, moving = answering.nothing_yet(), answering.nothing_yet()
+            async with answering.probing(run.port, busy, is_starting=True):
                 first = await run.first_cycle()
             _first_cycle(table, run, first, raw, cpu_seconds(server) - before)
             _neighbours(table)
-            async with answering.probing(run.port, idle):
+            async with answering.probing(run.port, moving):
                 await asyncio.sleep(_PROBING_SECONDS)
-            answering.tell(table, busy, idle)
+            answering.tell(table, idle=idle, busy=busy, moving=moving)
             await _churn(table, cluster, run)
             _cycles(table, run)
             _memory(table, first, run.cost())

@@ -28,10 +28,32 @@ Written by `make generate` from `src/rescheduler/serve/metrics/catalogue.py`. Ev
 | metric | kind | labels | |
 |---|---|---|---|
 """
+_NAMES: Final = """
+## What stays as it is
+
+Each of these keeps its name, its labels and its meaning; a change stands under *Changed* in the [changelog](../CHANGELOG.md), and what is renamed is told by both names for one minor version at least. Values of labels may
+be added at any time (a strategy, a way, a reason, a code): let queries name those that they mean. The `process_` ones are those of prometheus_client.
+
+## Why it is not called otherwise
+
+Names that are common elsewhere, or were considered, and what to ask for instead:
+
+| name | here | because |
+|---|---|---|
+| `cycle_duration_seconds{phase,result}` | `rescheduler_cycle_duration_seconds`, `rescheduler_plan_duration_seconds{strategy}`, `rescheduler_cycles_total{result}` | a pass is little else than its plan, and of that one wants to know which strategy took long |
+| `snapshot_age_seconds` | `rescheduler_watch_lag_seconds{resource}` | a snapshot is made when it is asked for; what grows old is one kind of object or another |
+| `plans_total{result,reason}` | `rescheduler_cycles_total{result}` | a pass makes one plan, or fails |
+| `plan_moves`, `plan_gain_ratio` | `rescheduler_planned_moves`, `rescheduler_cluster_imbalance_ratio{when}` | now and as planned, side by side: the gain is the difference, by resource |
+| `moves_blocked_total{reason}` | `rescheduler_refused_pods{reason}` | who stays does so in every pass: a count of that grows for ever, and says nothing |
+| `budget_allowed`, `budget_used` | `rescheduler_moves_allowed`, `rescheduler_moves_in_progress`, `rescheduler_moves_waiting` | there is one such budget, for all moves; budgets are PodDisruptionBudgets here |
+| `mode{mode}` | `rescheduler_dry_run`, `rescheduler_paused`, `rescheduler_leader` | they do not exclude each other |
+| `cluster_fragmentation_ratio{resource}` | none | no strategy goes by such a figure |
+| `extender_requests_total{verb,code}` | `rescheduler_extender_requests_total{verb,result}` | nearly all are answered with 200: whether every node passed for want of knowledge, or for want of room, is what one wants to know |
+"""
 
 
 def page() -> str:
-    return _PAGE + "".join(_row(each) for each in CATALOGUE)
+    return _PAGE + "".join(_row(each) for each in CATALOGUE) + _NAMES
 
 
 def _row(family: Family) -> str:

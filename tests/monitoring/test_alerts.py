@@ -11,10 +11,14 @@ import yaml
 
 from rescheduler.model.published import MovesUnderWay, Now, Role
 from rescheduler.serve import Board
+from testbed.faultproxy import Match, cut_after, fail
 from testbed.world import World
 from tests.monitoring.scraping import ALERTS, prometheus
+from tests.scenarios.asking import ask
 from tests.scenarios.deploying import deploy_web
 from tests.scenarios.looping import controller, election
+from tests.scenarios.pausing import pause_by_hand
+from tests.scenarios.test_reloading import rewrite
 from tests.scenarios.test_serving import free_port
 from tests.unit.serve.asking import LEADING, PASS, UNSEEN, Site, site
 
@@ -26,11 +30,20 @@ EVERY = {
 AT_ONCE = EVERY - {"ReschedulerDown", "ReschedulerNoLeader"}
 
 
-def test_promtool_finds_no_fault() -> None:
-    command = ["promtool", "check", "rules", str(ALERTS)]
+def promtool(*words: str) -> str:
+    command = ["promtool", *words]
     done = subprocess.run(command, check=False, capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
-    assert f"{len(EVERY)} rules found" in done.stdout
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+def test_promtool_finds_no_fault() -> None:
+    assert f"{len(EVERY)} rules found" in promtool("check", "rules", str(ALERTS))
+
+
+def test_each_fires_when_its_time_has_come_and_not_before() -> None:
+    """With the windows and the patience that it ships with, by promtool's own clock."""
+    promtool("test", "rules", str(Path(__file__).with_name("alerts_test.yaml")))
 
 
 @contextmanager
@@ -94,3 +107,62 @@ async def test_a_real_run_is_scraped_and_its_end_is_noticed(world: World, tmp_pa
         await server.fires({"ReschedulerDown"})
     assert "ReschedulerNotReady" not in firing
     assert "ReschedulerMoveFailureRateHigh" not in firing
+
+
+async def test_a_real_run_that_is_in_trouble_sets_off_what_fits(
+    world: World, tmp_path: Path
+) -> None:
+    """One trouble after the other, as they befall a run; none is made up for Prometheus."""
+    _, empty = await deploy_web(world, 4)
+    await world.afflict_copies(never_ready="true")
+    await lend_lease_to("somebody-else", world)
+    port = free_port()
+    settings = {
+        "enabledStrategies": [],
+        "reschedulingInterval": "1s",
+        "serving": {"bindAddress": "127.0.0.1", "port": port},
+        "migration": {
+            "readyTimeout": "2s",
+            "retry": {"attempts": 1},
+            "circuitBreaker": {"failures": 4, "pause": "1h"},
+        },
+        **election(world),
+    }
+    path = world.configuration(**settings)
+    async with (
+        prometheus(tmp_path, [port]) as server,
+        world.faults() as proxy,
+        controller(world, **settings) as running,
+    ):
+        await server.fires({"ReschedulerNoLeader"})
+        await lend_lease_to("", world)
+        await running.says("pass ended")
+        await server.finds("rescheduler_ready == 1 and rescheduler_leader == 1")
+        assert not await asyncio.to_thread(server.firing) & {
+            "ReschedulerMoveFailureRateHigh",
+            "ReschedulerCircuitBreakerOpen",
+            "ReschedulerPausedTooLong",
+            "ReschedulerConfigurationRefused",
+            "ReschedulerBlind",
+        }
+        for pod in await world.pods("web"):
+            await ask(world, pod, empty)
+        await server.fires({"ReschedulerMoveFailureRateHigh", "ReschedulerCircuitBreakerOpen"})
+        await pause_by_hand(world)
+        await server.fires({"ReschedulerPausedTooLong"})
+        rewrite(path, cpuThreshold="hot")
+        await server.fires({"ReschedulerConfigurationRefused"})
+        proxy.on(Match(verb="list", resource="pods"), fail(500))
+        proxy.on(Match(verb="watch", resource="pods"), cut_after(0))
+        proxy.cut_all()
+        await server.fires({"ReschedulerBlind"})
+
+
+async def lend_lease_to(holder: str, world: World) -> None:
+    """Whoever holds it does nothing, and is patient."""
+    spec = {"holderIdentity": holder, "leaseDurationSeconds": 3600 if holder else 1}
+    if await world.api.find("Lease", world.name, "rescheduler") is None:
+        metadata = {"name": "rescheduler", "namespace": world.name}
+        await world.api.create({"kind": "Lease", "metadata": metadata, "spec": spec})
+    else:
+        await world.api.patch("Lease", world.name, "rescheduler", {"spec": spec})

@@ -97,16 +97,26 @@ async def test_nobody_asked_so_nobody_is_told_who_stays(world: World) -> None:
     assert len(await events(world, "Moved", "Pod")) > 0
 
 
-async def test_a_failed_move_is_told_with_its_reason(world: World) -> None:
-    await deploy_web(world, 2)
+async def test_a_failed_move_is_told_on_pod_owner_and_node_with_its_reason(world: World) -> None:
+    full, empty = await deploy_web(world, 2)
     await world.afflict_copies(crashes="true")
     run = await world.run()
     assert run.code == 1, run
-    failed = await events(world, "NotMoved", "Pod")
-    assert failed
     pods = {each["metadata"]["uid"] for each in await world.pods("web")}
-    assert {each["involvedObject"]["uid"] for each in failed} <= pods
-    assert {each["type"] for each in failed} == {"Warning"}
+    deployment = await world.api.get("Deployment", world.name, "web")
+    node = await world.api.get("Node", None, full)
+    whom = {
+        "Pod": pods,
+        "Deployment": {deployment["metadata"]["uid"]},
+        "Node": {node["metadata"]["uid"]},
+    }
+    for kind, uids in whom.items():
+        failed = await events(world, "NotMoved", kind)
+        assert failed, kind
+        assert {each["involvedObject"]["uid"] for each in failed} <= uids
+        for each in failed:
+            assert each["type"] == "Warning"
+            assert f" was not moved from {full} to {empty}: CopyFailed: " in each["message"]
 
 
 async def test_events_that_cannot_be_written_hold_up_nobody(world: World) -> None:

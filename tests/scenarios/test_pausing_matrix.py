@@ -1,15 +1,19 @@
 """Paused at every write of every way of moving a pod, and killed there as well; then resumed.
 
 Paused, whatever has begun comes to its end and nothing new begins; resumed, it ends as if nobody
-had paused it. As many as in the crash matrix: all run on the embedded cluster, some on a real one.
+had paused it, whether everything rests by then or is in the middle of a write. As many as in the
+crash matrix: all run on the embedded cluster, some on a real one, and `make crash-matrix` all.
 """
 
 import asyncio
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import Literal, get_args
 
 import pytest
 
-from testbed.faultproxy import Faults, hold, kill, nth_write
+from testbed.faultproxy import Faults, Rule, hold, kill, nth_write
 from testbed.processes import Running
 from tests.scenarios.drawing import drawn
 from tests.scenarios.looping import controller
@@ -51,7 +55,8 @@ async def test_paused_at_a_write_it_rests_and_resumed_it_ends_as_always(
     async with world.auditor() as auditor:
         async with world.faults() as proxy, controller(world, **BRIEF) as running:
             if how == "paused":
-                await _pause_at(proxy, world, running, number)
+                with _holding(proxy, number) as held:
+                    await _pause_while(held, world, running)
                 await _rest_and_go_on(world, way, running)
                 audit = await world.audit(auditor)
             else:
@@ -70,20 +75,73 @@ async def test_paused_at_a_write_it_rests_and_resumed_it_ends_as_always(
     await assert_it_ended_well(world, way, audit)
 
 
-async def _pause_at(proxy: Faults, world: World, running: Running, number: int) -> None:
-    """Held on its way until the controller knows of the pause."""
-    let_go = asyncio.Event()
-    rule = proxy.on(nth_write(number), hold(let_go), times=1)
+RESUMED_CASES = [
+    pytest.param(name, number, later, id=f"{name}-{number}-{later}-later")
+    for name, way in WAYS.items()
+    for number in range(1, way.writes[1] + 1)
+    for later in (0, 1)
+]
+
+
+@pytest.mark.parametrize(
+    ("name", "number", "later"), drawn(RESUMED_CASES, matrix="CRASH", share=1 / 40)
+)
+async def test_resumed_at_a_write_it_ends_as_always(
+    world: World, name: str, number: int, later: int
+) -> None:
+    """Paused at a write and resumed at the same one, or at the next: while what has begun is being
+    brought to its end.
+    """
+    way = WAYS[name]
+    await set_stage_for(world, way)
+    async with (
+        world.auditor() as auditor,
+        world.faults() as proxy,
+        controller(world, **BRIEF) as running,
+    ):
+        with _holding(proxy, number) as held, _holding(proxy, number + 1) as following:
+            await _pause_while(held, world, running)
+            if later:
+                held.let_go()
+                await world.wait("the next is held, or all rests", lambda: _rests(world, following))
+            await resume_by_hand(world)
+            await running.says("resumed")
+        await world.wait("all are over", lambda: _are_all_over(world))
+        audit = await world.audit(auditor)
+    assert held.rule.fired or number > way.writes[0]
+    await assert_it_ended_well(world, way, audit)
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """A write on its way."""
+
+    rule: Rule
+    let_go: Callable[[], None]
+
+
+@contextmanager
+def _holding(proxy: Faults, number: int) -> Iterator[Held]:
+    goes = asyncio.Event()
     try:
-        await world.wait("a write is held, or all is over", lambda: _is_held_or_over(world, rule))
-        await pause_by_hand(world)
-        await running.says(SAYS_PAUSED)
+        yield Held(proxy.on(nth_write(number), hold(goes), times=1), goes.set)
     finally:
-        let_go.set()
+        goes.set()
 
 
-async def _is_held_or_over(world: World, rule: "object") -> bool:
-    return bool(getattr(rule, "fired", 0)) or await _are_all_over(world)
+async def _pause_while(held: Held, world: World, running: Running) -> None:
+    """Until the controller knows of the pause."""
+    await world.wait("a write is held, or all is over", lambda: _is_held_or_over(world, held.rule))
+    await pause_by_hand(world)
+    await running.says(SAYS_PAUSED)
+
+
+async def _rests(world: World, following: Held) -> bool:
+    return bool(following.rule.fired) or await is_at_rest(world)
+
+
+async def _is_held_or_over(world: World, rule: Rule) -> bool:
+    return bool(rule.fired) or await _are_all_over(world)
 
 
 async def _is_over_or(world: World, running: Running) -> bool:

@@ -6,9 +6,10 @@ import socket
 from collections.abc import Callable
 from dataclasses import dataclass
 
+import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
-from testbed.faultproxy import Match, cut_after, fail
+from testbed.faultproxy import Match, cut_after, fail, hold
 from testbed.processes import WAIT_SECONDS
 from tests.scenarios.asking import ask
 from tests.scenarios.deploying import deploy_web
@@ -127,6 +128,49 @@ async def test_of_two_replicas_one_leads_and_both_are_ready(world: World) -> Non
     assert "[+]sync ok: nothing is observed\n" in words
 
 
+async def test_probes_are_answered_before_anything_is_listed(world: World) -> None:
+    """However long that takes: whoever is restarted meanwhile would never come to its end."""
+    await deploy_web(world, 1)
+    replica = Replica(world, free_port())
+    listed = asyncio.Event()
+    async with world.faults() as proxy:
+        held = [
+            proxy.on(Match(verb=verb, resource="pods"), hold(listed)) for verb in ("list", "watch")
+        ]
+        async with controller(world, serving=replica.settings) as running:
+            await proxy.wait_until(lambda: any(rule.fired for rule in held), within=WAIT_SECONDS)
+            alive, waits = await replica.get("/healthz"), await replica.get("/readyz")
+            found = await replica.metrics()
+            listed.set()
+            await replica.becomes_ready()
+            await running.says("pass ended")
+    assert (alive.status, alive.text) == (200, "ok")
+    assert waits.status == 500
+    assert "[+]role ok: leading\n[+]api-server ok\n" in waits.text
+    assert "[-]sync failed: not everything is listed yet\n" in waits.text
+    assert (found["rescheduler_leader"], found["rescheduler_synced"]) == (1, 0)
+    assert found["rescheduler_ready"] == found['rescheduler_cycles_total{result="success"}'] == 0
+
+
+async def test_who_debugs_is_answered_on_loopback_only(world: World) -> None:
+    """127.0.0.2 is another address of this machine, as that of a pod is."""
+    await world.add_nodes(1)
+    replica = Replica(world, free_port())
+    debug = Replica(world, free_port())
+    settings = {"port": replica.port, "debugPort": debug.port}
+    async with controller(world, serving=settings) as running:
+        await running.says("pass ended")
+        profile = await debug.get("/debug/heap?seconds=0.1")
+        elsewhere = [await replica.get("/debug/heap"), await debug.get("/metrics")]
+        # Where probes come to, nobody debugs.
+        socket.create_connection(("127.0.0.2", replica.port), timeout=10).close()
+        with pytest.raises(ConnectionRefusedError):
+            socket.create_connection(("127.0.0.2", debug.port), timeout=10)
+    assert profile.status == 200
+    assert profile.text.startswith("allocated in 0.1 s, and still there: ")
+    assert [each.status for each in elsewhere] == [404, 404]
+
+
 async def test_a_second_one_on_the_same_port_ends_and_says_why(world: World) -> None:
     await world.add_nodes(1)
     replica = Replica(world, free_port())
@@ -161,13 +205,44 @@ async def test_a_failed_move_that_is_tried_again_is_counted(world: World) -> Non
     attempts = len(await world.records())
     assert before["rescheduler_retries_total"] == 0
     assert found["rescheduler_retries_total"] == attempts - 1 >= 1
-    failed = [name for name in found if name.startswith("rescheduler_moves_total{")]
-    assert sum(found[name] for name in failed if 'result="failed"' in name) == attempts - 1
+    ended = {name for name in found if name.startswith("rescheduler_moves_total{")}
+    assert ended <= before.keys(), "its first increase would go unseen"
+    assert sum(found[name] for name in ended if 'result="failed"' in name) == attempts - 1
     assert found['rescheduler_move_duration_seconds_count{result="failed"}'] == attempts - 1
     assert found['rescheduler_move_duration_seconds_sum{result="failed"}'] >= 2
     assert all(
         value == 0 for name, value in found.items() if name.startswith("rescheduler_fallbacks_tot")
     )
+
+
+async def test_what_is_under_way_waits_or_may_not_begin_is_told(world: World) -> None:
+    _, empty = await deploy_web(world, 3)
+    await world.afflict_copies(never_ready="true")
+    for pod in await world.pods("web"):
+        await ask(world, pod, empty)
+    replica = Replica(world, free_port())
+    migration = {
+        "readyTimeout": "10s",
+        "retry": {"attempts": 1},
+        "circuitBreaker": {"failures": 1, "pause": "15s"},
+    }
+    settings = {"enabledStrategies": [], "serving": replica.settings, "migration": migration}
+    async with controller(world, **settings, inFlight={"perWorkload": 1}) as running:
+        await running.says("listening")
+        await replica.shows("one is under way", lambda found: figures(found) == (1, 2, 0, 0))
+        await replica.shows("the breaker is open", lambda found: figures(found) == (0, 2, 0, 1))
+        await world.heal_copies()
+        await replica.shows("originals end", lambda found: found["rescheduler_moves_ending"] > 0)
+        await replica.shows("all is over", lambda found: figures(found) == (0, 0, 0, 0))
+        found = await replica.metrics()
+    assert found["rescheduler_moves_allowed"] > 0
+    phases = sorted(each["status"]["phase"] for each in await world.records())
+    assert phases == ["Completed", "Completed", "Failed"]
+
+
+def figures(found: dict[str, float]) -> tuple[float, ...]:
+    names = ("moves_in_progress", "moves_waiting", "moves_ending", "circuit_breaker_open")
+    return tuple(found[f"rescheduler_{each}"] for each in names)
 
 
 async def test_a_steered_eviction_that_falls_back_is_counted(own: OwnCluster) -> None:
@@ -179,12 +254,17 @@ async def test_a_steered_eviction_that_falls_back_is_counted(own: OwnCluster) ->
     await ask(world, await pod_named(world, "web-0"), target, mayInterrupt=True)
     replica = Replica(world, free_port())
     brief = {"steerTimeout": "1s", "readyTimeout": "30s"}
-    async with controller(world, enabledStrategies=[], migration=brief, serving=replica.settings):
+    async with controller(
+        world, enabledStrategies=[], migration=brief, serving=replica.settings
+    ) as running:
+        await running.says("listening")
+        before = await replica.metrics()
         record = await world.wait_for_record("web-0", phase="Completed")
         fell_back = 'rescheduler_fallbacks_total{reason="NotSteered"}'
         await replica.shows("it fell back", lambda found: found.get(fell_back) == 1)
         found = await replica.metrics()
     assert record["status"]["fallback"] == "NotSteered"
+    assert {name for name in found if "moves_total{" in name} <= before.keys()
     assert sum(value for name, value in found.items() if "fallbacks_total{" in name) == 1
     assert found["rescheduler_retries_total"] == 0
 

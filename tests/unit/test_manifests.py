@@ -139,6 +139,19 @@ def test_it_is_started_with_the_configuration_that_is_mounted() -> None:
     }
 
 
+def test_it_can_write_to_no_file_and_become_nobody_else() -> None:
+    """The restricted pod security, which a test on a real control plane holds it to, says nothing
+    of files.
+    """
+    assert container()["securityContext"] == {
+        "allowPrivilegeEscalation": False,
+        "readOnlyRootFilesystem": True,
+        "capabilities": {"drop": ["ALL"]},
+    }
+    assert pod()["securityContext"]["runAsNonRoot"] is True
+    assert all(each["readOnly"] for each in container()["volumeMounts"])
+
+
 def test_probes_ask_where_it_listens() -> None:
     [port] = container()["ports"]
     assert port["containerPort"] == in_the_config_map().serving.port

@@ -38,6 +38,12 @@ def test_what_is_generated_is_up_to_date() -> None:
     assert generate.DASHBOARD.read_text() == monitoring.dashboard(), "run make generate"
 
 
+def test_what_is_named_instead_of_other_names_is_there() -> None:
+    told = re.findall(r"rescheduler_[a-z_]+", monitoring._NAMES)  # noqa: SLF001
+    assert told
+    assert set(told) <= {family.name for family in CATALOGUE}
+
+
 @pytest.mark.parametrize("expression", EXPRESSIONS)
 def test_every_metric_and_label_that_is_asked_for_is_there(expression: str) -> None:
     names = re.findall(r"rescheduler_[a-z_]+", expression.replace(".*rescheduler.*", ""))
@@ -65,6 +71,26 @@ def test_who_is_blind_for_what_plans_can_do_without_is_no_alarm() -> None:
     [blind] = [each["expr"] for each in ALERTS if each["alert"] == "ReschedulerBlind"]
     left_out = re.findall(r'resource!="(\w+)"', blind)
     assert sorted(left_out) == sorted(plan.needs(BY_NAME) - plan.musts(BY_NAME))
+
+
+def test_every_alert_is_tested_a_moment_before_it_fires_and_when_it_does() -> None:
+    """`make test-monitoring` has promtool run that file."""
+    path = ROOT / "tests/monitoring/alerts_test.yaml"
+    tests = [each["alert_rule_test"] for each in yaml.safe_load(path.read_text())["tests"]]
+    tested = {}
+    for silent, *firing in tests:
+        assert silent["exp_alerts"] == []
+        for each in firing:
+            [expected] = each["exp_alerts"]
+            assert each["alertname"] == silent["alertname"]
+            assert 0 < seconds(each["eval_time"]) - seconds(silent["eval_time"]) <= 30
+            tested[each["alertname"]] = expected["exp_labels"]["severity"]
+    assert tested == {each["alert"]: each["labels"]["severity"] for each in ALERTS}
+
+
+def seconds(duration: str) -> int:
+    units = {"h": 3600, "m": 60, "s": 1}
+    return sum(int(number) * units[unit] for number, unit in re.findall(r"(\d+)([hms])", duration))
 
 
 def test_every_alert_has_its_runbook_and_every_runbook_its_alert() -> None:

@@ -24,7 +24,9 @@ class LeaderElection:
     """
 
     retry_period_seconds: float = setting("retryPeriod", Duration(lowest=SECOND // 10), default=2.0)
-    """Between two tries to get or to renew the lease. Default 2 s."""
+    """Between two tries to renew the lease. Default 2 s. Whoever stands by looks at it a bit more
+    often: so it acts within leaseDuration and retryPeriod after a leader has died.
+    """
 
     resource_name: str = setting("resourceName", Text(may_be_empty=False), default="rescheduler")
     """Of the Lease. Default "rescheduler"."""

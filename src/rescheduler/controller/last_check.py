@@ -26,7 +26,9 @@ class LastCheck:
         move = _move(intent)
         configuration = replace(self._in_force(), forced=Forced() if intent.forced else None)
         snapshot = self._observer.snapshot()
-        why = plan.why_not_there(snapshot, configuration, move, self._memory, asks=intent.asks)
+        why = plan.why_not_there(
+            snapshot, configuration, move, self._memory, asks=intent.asks, record=intent.record
+        )
         if not why:
             self._observer.assume(move)
         return why

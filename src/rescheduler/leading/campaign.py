@@ -62,7 +62,7 @@ class Campaign:
         """Until we lead. Raises Refused when the server has said no for renewDeadline."""
         refused_since: float | None = None
         while True:
-            pause = self._pause()
+            pause = self._look()
             try:
                 async with asyncio.timeout(self._request_seconds):
                     found = await self._try_to_take()
@@ -103,7 +103,7 @@ class Campaign:
         self._seen = await self._lease.write(self._seen, self._record(term))
         if self._seen is None:
             # Another was faster, and the next look will show who.
-            return self._pause()
+            return self._look()
         deadline = Deadline(start + self._settings.renew_deadline_seconds, self._boottime)
         return term, deadline
 
@@ -199,6 +199,12 @@ class Campaign:
 
     def _pause(self) -> float:
         return self._settings.retry_period_seconds * self._jitter.uniform(1.0, _JITTER)
+
+    def _look(self) -> float:
+        """Always shorter than retryPeriod, unlike client-go's: a leader is followed leaseDuration
+        after its last renewal was *seen*, and with what is done first within the sum of both.
+        """
+        return self._pause() / _JITTER**2
 
     @property
     def _name(self) -> str:

@@ -4,7 +4,7 @@ A cluster changes while moves wait for their turn. Only this one pod and its tar
 that takes a few milliseconds where a plan takes hundreds.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
 import numpy as np
@@ -14,10 +14,12 @@ from rescheduler.model import names
 from rescheduler.model.columns import NONE, Flag
 from rescheduler.model.maintenance import is_in_maintenance
 from rescheduler.model.moves import Move, Way
+from rescheduler.model.objects import Object, labels
 from rescheduler.model.resources import Resources
 from rescheduler.model.snapshot import Snapshot
 from rescheduler.model.strategies import NODE_MAINTENANCE
 from rescheduler.plan.adopting import as_adopted
+from rescheduler.plan.budgets import SOURCE
 from rescheduler.plan.fitting import Memory, Placement
 from rescheduler.plan.fitting.nodes import who_removes
 from rescheduler.plan.movable import Movable
@@ -30,20 +32,22 @@ def why_not_there(
     memory: Memory | None = None,
     *,
     asks: Resources | None = None,
+    record: str = "",
 ) -> str:
     """Why this move should not be made now, all reasons in one sentence; empty: it should be.
 
-    That it is begun already, as its record, its marks and what is assumed of it show, is none of
-    them. Nor are cooldowns: they were over when it was decided on, and other moves of the same
-    plan have been made since. `memory` is one of an earlier plan or check: without it, all rules
-    are read anew. `asks`: the size that the pod will have there, if it is another one.
+    That it is begun already, as its record (of this name), its marks, its temporary budget and what
+    is assumed of it show, is none of them. Nor are cooldowns: they were over when it was decided
+    on, and other moves of the same plan have been made since. `memory` is one of an earlier plan or
+    check: without it, all rules are read anew. `asks`: the size that the pod will have there, if it
+    is another one.
     """
     row = _row(snapshot, move)
     if row is None:
         return _why_elsewhere(snapshot, move)
     if move.target not in snapshot.node_numbers:
         return f"there is no node {move.target} any more"
-    before = as_adopted(_without_assumption(snapshot, move, row))
+    before = as_adopted(_without_assumption(_without_budget(snapshot, move, record), move, row))
     target = before.node_numbers[move.target]
     placement = Placement(before, memory, only=target)
     if asks is not None:
@@ -93,6 +97,19 @@ def _why_elsewhere(snapshot: Snapshot, move: Move) -> str:
     if move.source not in snapshot.node_numbers:
         return f"its node {move.source} is not there any more"
     return f"it is not on {move.source}"
+
+
+def _without_budget(snapshot: Snapshot, move: Move, record: str) -> Snapshot:
+    """As if it guarded its workload by none of its own: it waits itself until that is counted."""
+    budgets: Mapping[tuple[str, str], Object] = snapshot.objects.get(SOURCE, {})
+    kept = {
+        key: each
+        for key, each in budgets.items()
+        if key[0] != move.namespace or not record or labels(each).get(names.RECORD) != record
+    }
+    if len(kept) == len(budgets):
+        return snapshot
+    return replace(snapshot, objects={**snapshot.objects, SOURCE: kept})
 
 
 def _without_assumption(snapshot: Snapshot, move: Move, row: int) -> Snapshot:

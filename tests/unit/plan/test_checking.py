@@ -264,3 +264,24 @@ def test_the_size_that_it_will_have_counts_where_it_is_known() -> None:
     assert why_not_there(of, configuration, MOVE, asks={"cpu": 1000, "pods": 1}) == ""
     told_of = why_not_there(of, configuration, MOVE, asks={"cpu": 10**6, "pods": 1})
     assert "b does not take it: not enough cpu: requests 1000" in told_of
+
+
+def test_its_own_temporary_budget_is_in_nobodys_way_before_it_is_counted() -> None:
+    """The migration waits for that itself; that of another one is another matter."""
+    new: Object = {
+        "metadata": {
+            "name": "web-rescheduler-pdb",
+            "namespace": "shop",
+            "generation": 1,
+            "labels": {names.RECORD: "ours"},
+        },
+        "spec": {"minAvailable": 1, "selector": {"matchLabels": {"app": "web"}}},
+    }
+    web = pod(metadata={"labels": {"app": "web"}})
+    of, configuration = snapshot(web, poddisruptionbudgets=[new]), Configuration()
+    assert why_not_there(of, configuration, MOVE, record="ours") == ""
+    for record in ("theirs", ""):
+        words = why_not_there(of, configuration, MOVE, record=record)
+        assert "web-rescheduler-pdb: it is new or changed, and not counted yet" in words
+    elsewhere = replace(MOVE, namespace="other")
+    assert "not counted yet" in why_not_there(of, configuration, elsewhere, record="ours")

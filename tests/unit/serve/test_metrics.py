@@ -2,15 +2,21 @@
 
 import re
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
-from rescheduler.model.podmigration import Reason
+from rescheduler.migrate import deciding
+from rescheduler.model import strategies
+from rescheduler.model.podmigration import Method, Reason
 from rescheduler.model.published import MovesUnderWay, Now, Role
 from rescheduler.serve import CATALOGUE, Board
 from rescheduler.serve.metrics.catalogue import Kind
+from rescheduler.serve.metrics.recording import result_of
 from tests.unit.serve.asking import LEADING, PASS, SEEN, UNSEEN, HandClock, site
+
+OF_EVERY_WAY = (Reason.COMPLETED, Reason.CANCELLED, Reason.REFUSED, Reason.TIMED_OUT)
 
 
 @pytest.fixture
@@ -60,11 +66,34 @@ def test_everything_in_the_catalogue_is_told_and_nothing_else(board: Board) -> N
 def test_counts_are_there_before_anything_has_happened(board: Board) -> None:
     found = values(board)
     assert value(board, "cycles_total", result="error") == 0
-    ended = [labels for (name, labels) in found if name == "rescheduler_moves_total"]
-    failed = {dict(each)["reason"] for each in ended if dict(each)["strategy"] == "LoadBalancing"}
-    assert failed == {each.value for each in Reason} - {"NotFinished"}
+    ended = [dict(labels) for (name, labels) in found if name == "rescheduler_moves_total"]
+    for strategy in (*strategies.ALL, "ByHand"):
+        told = {each["reason"] for each in ended if each["strategy"] == strategy}
+        assert told == {each.value for each in Reason} - {"NotFinished"}
     assert not any(found[key] for key in found if key[0] == "rescheduler_moves_total")
     assert value(board, "last_success_timestamp_seconds") == 0
+
+
+@pytest.mark.parametrize("way", Method)
+def test_whatever_ends_a_way_is_there_before_it_has_happened(board: Board, way: Method) -> None:
+    """By what its own decisions name, and what may befall every way."""
+    folder = Path(deciding.__file__).parent / way.value.lower()
+    named = re.findall(r"Reason\.([A-Z_]+)", "".join(map(Path.read_text, folder.glob("*.py"))))
+    assert named
+    for reason in {*(Reason[each] for each in named), *OF_EVERY_WAY}:
+        told = {"way": way.value, "result": result_of(reason), "reason": reason.value}
+        for strategy in (*strategies.ALL, "ByHand"):
+            assert value(board, "moves_total", strategy=strategy, **told) == 0
+
+
+def test_what_ends_before_a_way_is_chosen_is_there_too(board: Board) -> None:
+    for result, reason in (("failed", "Invalid"), ("gave_way", "NotNow"), ("failed", "Refused")):
+        labels = {"strategy": "ByHand", "way": "NotChosen", "result": result, "reason": reason}
+        assert value(board, "moves_total", **labels) == 0
+
+
+def test_the_series_of_moves_are_hundreds_and_not_thousands(board: Board) -> None:
+    assert len([name for name, _ in values(board) if name == "rescheduler_moves_total"]) < 500
 
 
 def test_labels_stay_bounded_whatever_comes(board: Board) -> None:

@@ -22,11 +22,34 @@ OTHER: Final = "other"
 _WAYS: Final = (*(each.value for each in Method), NOT_CHOSEN)
 _MOVED: Final = frozenset({Reason.COMPLETED, Reason.LANDED_ELSEWHERE})
 _FALLBACKS: Final = ("NotSteered", "SteeringRefused")
-_ENDINGS: Final = (
-    *((Method.SURGE, each) for each in Reason if each is not Reason.NOT_FINISHED),
-    *((way, each) for way in (Method.COPY, Method.STEER) for each in sorted(_MOVED)),
-    (Method.STEER, Reason.REPLACEMENT_NOT_READY),
+_OF_COPIES: Final = frozenset(
+    {
+        Reason.NOT_READY_IN_TIME,
+        Reason.COPY_FAILED,
+        Reason.COPY_LOST,
+        Reason.COPY_CHANGED,
+        Reason.COPY_REFUSED,
+        Reason.COPY_DIFFERS,
+        Reason.SIBLING_REMOVED,
+    }
 )
+_OF_SUCCESSORS: Final = frozenset(
+    {
+        Reason.LANDED_ELSEWHERE,
+        Reason.NOT_STEERED,
+        Reason.BACK_ON_SOURCE,
+        Reason.REPLACEMENT_NOT_READY,
+    }
+)
+_OF_THE_QUEUE: Final = (
+    Reason.NOT_NOW,
+    Reason.NOT_MOVABLE,
+    Reason.INVALID,
+    Reason.CANCELLED,
+    Reason.GROUP_FAILED,
+    Reason.REFUSED,
+)
+"""Before a way was chosen."""
 _STRATEGIES: Final = (*strategies.ALL, BY_HAND)
 VERBS: Final = ("get", "list", "watch", "create", "update", "patch", "delete")
 _NO_ANSWER: Final = "<error>"
@@ -37,6 +60,18 @@ def result_of(reason: Reason) -> str:
     if reason in _MOVED:
         return COMPLETED
     return GAVE_WAY if reason in reasons.GAVE_WAY else FAILED
+
+
+def endings() -> Iterable[tuple[str, Reason]]:
+    """By way: how migrations may end."""
+    for way in Method:
+        elsewhere = _OF_SUCCESSORS if way.makes_a_copy else _OF_COPIES
+        yield from (
+            (way.value, reason)
+            for reason in Reason
+            if reason is not Reason.NOT_FINISHED and reason not in elsewhere
+        )
+    yield from ((NOT_CHOSEN, reason) for reason in _OF_THE_QUEUE)
 
 
 class Recorder:
@@ -58,12 +93,10 @@ class Recorder:
         self._begin_at_zero()
 
     def _begin_at_zero(self) -> None:
-        """What is not there yet has no rate, and its first increase goes unseen. Of moves those
-        that end well, and of each strategy every way in which they may fail.
-        """
+        """What is not there yet has no rate, and its first increase goes unseen."""
         for strategy in _STRATEGIES:
-            for way, reason in _ENDINGS:
-                self._moves.labels(strategy, way.value, result_of(reason), reason.value)
+            for way, reason in endings():
+                self._moves.labels(strategy, way, result_of(reason), reason.value)
         _each(self._cycles, ("success", "error"))
         _each(self._move_seconds, RESULTS)
         _each(self._step_seconds, (each.value for each in Step if each is not Step.DONE))
