@@ -2,10 +2,12 @@
 
     room    = 1 - mean of cpu and memory used with this pod, by their weights
     balance = 1 - difference between the two
-    score   = (10 - balanceBonus) * room + balanceBonus * balance
+    worth   = (10 - balanceBonus) * room + balanceBonus * balance
+    score   = 10 for the node of most worth, and 2 less for each point of worth that another lacks
 
 Room counts for most, so that nodes fill evenly; the bonus keeps a node from running out of one
-thing while it has plenty of the other.
+thing while it has plenty of the other. Scores are compared with the best, for they are whole
+numbers: worth itself would not tell apart nodes whose loads differ by less than a dozen points.
 """
 
 from collections.abc import Sequence
@@ -19,6 +21,10 @@ from rescheduler.schedule.table import Figures, NodeTable, Numbers, Rules, Steer
 
 MOST: Final = 10
 """The highest that a scheduler takes from an extender."""
+_STEEPNESS: Final = 2.0
+"""Ten points of load are worth as much as a soft rule that a user gave the usual weight: with more,
+such rules would not count beside us; with less, we would not beside what pods ask for.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +50,9 @@ def scored(
     found: Figures = np.append(exact, usual)[table.rows(names)]
     if (steering := pod.steering(table)) is not None:
         return _steered(found, steering, names)
-    return Scored(_whole(found), int(np.argmax(found)) if len(names) else None)
+    if not names:
+        return Scored([], None)
+    return Scored(_whole(_compared(found)), int(np.argmax(found)))
 
 
 def _exact(table: NodeTable, rules: Rules, pod: Newcomer, placed: Figures) -> Figures:
@@ -57,6 +65,11 @@ def _exact(table: NodeTable, rules: Rules, pod: Newcomer, placed: Figures) -> Fi
     balance = 1 - np.abs(share[:, 0] - share[:, 1])
     bonus = rules.balance_bonus
     found: Figures = (MOST - bonus) * room + bonus * balance
+    return found
+
+
+def _compared(worth: Figures) -> Figures:
+    found: Figures = MOST - _STEEPNESS * (worth.max() - worth)
     return found
 
 
@@ -74,7 +87,7 @@ def _steered(exact: Figures, steering: Steering, names: Sequence[str]) -> Scored
         scores = [0] * len(names)
         scores[place] = MOST
         return Scored(scores, place, is_steered=True)
-    scores = [max(each, 1) for each in _whole(exact)]
+    scores = [max(each, 1) for each in _whole(_compared(exact))] if names else []
     if steering.source in names:
         scores[list(names).index(steering.source)] = 0
     best = int(np.argmax(scores)) if scores else None

@@ -20,30 +20,32 @@ def scored(
 
 def test_the_emptier_the_better() -> None:
     known = table({"empty": (0, 0), "half": (500, 500), "full": (1000, 1000)})
-    assert list(scored(known).scores) == [10, 6, 2]
+    assert list(scored(known).scores) == [10, 2, 0]
+    near = table({"a": (500, 500), "b": (560, 560), "c": (620, 620)})
+    assert list(scored(near).scores) == [10, 9, 8]
     assert scored(known).best == 0
 
 
 def test_weights() -> None:
     known = table({"cpu": (1000, 0), "memory": (0, 1000)})
     plain = replace(RULES, balance_bonus=0.0)
-    assert list(scored(known, None, plain).scores) == [5, 5]
-    assert list(scored(known, None, replace(plain, cpu_weight=3.0)).scores) == [2, 7]
+    assert list(scored(known, None, plain).scores) == [10, 10]
+    assert list(scored(known, None, replace(plain, cpu_weight=3.0)).scores) == [0, 10]
     assert list(scored(known, None, replace(plain, memory_weight=0.0)).scores) == [0, 10]
 
 
 def test_the_bonus_is_for_balance() -> None:
     known = table({"even": (500, 500), "uneven": (1000, 0)})
-    assert list(scored(known, None, replace(RULES, balance_bonus=0.0)).scores) == [5, 5]
+    assert list(scored(known, None, replace(RULES, balance_bonus=0.0)).scores) == [10, 10]
     assert list(scored(known, None, replace(RULES, balance_bonus=10.0)).scores) == [10, 0]
 
 
 def test_unknown_load_is_judged_by_requests_and_an_unknown_node_as_most() -> None:
     nan = float("nan")
     known = table({"a": (nan, nan), "b": (0, 0)}, requested={"a": (1000, 1000)})
-    assert list(scored(known).scores) == [2, 10]
+    assert list(scored(known).scores) == [0, 10]
     three = table({"a": (0, 0), "b": (500, 500), "c": (1000, 1000)})
-    assert list(scored(three, None, RULES, "new").scores) == [10, 6, 2, 6]
+    assert list(scored(three, None, RULES, "new").scores) == [10, 2, 0, 2]
 
 
 def test_a_burst_of_pods_that_ask_for_nothing_spreads() -> None:
