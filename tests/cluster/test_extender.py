@@ -82,6 +82,9 @@ class Extended:
         await self.scores(["nobody"])
         return await self.metric('extender_requests_total{result="ok",verb="score"}') >= 1
 
+    async def says_ready(self) -> str:
+        return await self._get("/readyz?verbose")
+
     async def scores(self, nodes: list[str]) -> dict[str, int]:
         body = {"Pod": {"metadata": {}, "spec": {"containers": []}}, "NodeNames": nodes}
         async with (
@@ -376,6 +379,35 @@ async def test_steers_where_the_api_server_does_not(own: OwnControlPlane) -> Non
         assert run.code == 0, (run, ours.told())
         await world.wait("it is on the target", lambda: _is_on(world, "db", target))
         await asked.counts('extender_steered_pods_total{result="steered"}')
+
+
+async def test_who_stands_by_answers_too(own: OwnControlPlane, tmp_path: Path) -> None:
+    world = own.real
+    nodes = await world.add_nodes(2, cpu="8", memory="32Gi")
+    await world.deploy(pods_of(6, "filler", cpu="1"), on=nodes[0])
+    leader, follower = ([free_port(), free_port()] for _ in range(2))
+    async with contextlib.AsyncExitStack() as stack:
+        for ports in (leader, follower):
+            asked = Extended(own, replica_file(world, tmp_path, *ports), *ports)
+            await stack.enter_async_context(asked.running())
+            assert await _prefers(asked, nodes)
+        told = await asked.says_ready()
+    assert "standing by" in told
+
+
+def replica_file(world: RealWorld, folder: Path, port: int, metrics_port: int) -> Path:
+    document = {
+        "apiVersion": "rescheduler.io/v1alpha1",
+        "kind": "ReschedulerConfiguration",
+        "scope": {"namespaces": [world.name]},
+        "leaderElection": {"resourceNamespace": world.name},
+        "enabledStrategies": [],
+        "extender": {"port": port, "verbs": ["score"]},
+        "serving": {"port": metrics_port, "bindAddress": "127.0.0.1"},
+    }
+    path = folder / f"replica-{port}.yaml"
+    path.write_text(yaml.safe_dump(document))
+    return path
 
 
 async def _is_on(world: RealWorld, app: str, node: str) -> bool:

@@ -154,6 +154,21 @@ async def test_installed_and_gone_without_a_trace(
     await _until(kube, before)
 
 
+async def test_the_second_scheduler_is_installed_and_gone_likewise(
+    bare_instance: Instance, kubectl: Path, tmp_path: Path
+) -> None:
+    kube = Kubectl(kubectl, bare_instance, tmp_path)
+    before = await kube.inventory()
+    file = str(EVERYTHING / "scheduler.yaml")
+    printed = (await kube("apply", "-f", file)).splitlines()
+    assert all(line.endswith(" created") for line in printed)
+    assert all("/rescheduler-second-scheduler" in line for line in printed)
+    again = (await kube("apply", "-f", file)).splitlines()
+    assert all(line.endswith(" unchanged") for line in again)
+    await kube("delete", "-f", file)
+    await _until(kube, before)
+
+
 async def _until(kube: Kubectl, expected: set[str]) -> None:
     """The API server registers and forgets a custom resource a moment later."""
     found: set[str] = set()
