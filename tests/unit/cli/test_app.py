@@ -88,7 +88,9 @@ def test_validate_prints_what_only_profiles_can_say(rescheduler: Command, tmp_pa
     stock = "tests/unit/config/examples/kube-scheduler.yaml"
     printed = rescheduler("validate", "--config", stock).out
     comment = [line for line in printed.splitlines() if line.startswith("#")]
-    assert yaml.safe_load("\n".join(line.removeprefix("# ") for line in comment[1:])) == {
+    said, hint = comment[1:-2], comment[-2:]
+    assert "rescheduler config scheduler -f FILE" in hint[1]
+    assert yaml.safe_load("\n".join(line.removeprefix("# ") for line in said)) == {
         "schedulerNames": ["rescheduler-scheduler"],
         "verbs": ["filter", "score", "preBind"],
     }
