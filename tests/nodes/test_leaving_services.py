@@ -13,6 +13,8 @@ from tests.scenarios.judging import assert_nobody_noticed
 
 EXITS = server("-sigterm=exit")
 REASON = "LeavingItsServices"
+BRIEF = {"migration": {"linger": "8s"}}
+"""So that a kubelet is put off once only, and those that nobody moves any more are back sooner."""
 
 
 async def test_draining_loses_none(world: World, nodes: RealNodes) -> None:
@@ -42,13 +44,13 @@ async def test_killed_while_they_leave_the_next_drain_ends_it(
         moments_of_pods(world) as moments,
         traffic(world.instance, nodes, world.name, *names) as seen,
     ):
-        first = await start_draining(world, full)
+        first = await start_draining(world, full, **BRIEF)
         await world.wait("some have left", lambda: _have_some_left(world, names))
         first.kill()
         await first.finish()
         # Its kubelet knows better, once it is put off no more.
         await world.wait("they are back", lambda: _are_all_back(world, names))
-        run = await drain(world, full)
+        run = await drain(world, full, **BRIEF)
         assert run.code == 0, run
         await world.wait("all are elsewhere", lambda: are_all_elsewhere(world, names, full))
     report("rescheduler drain, killed while they leave and started again", seen, moments)
