@@ -105,7 +105,7 @@ async def test_resumed_at_a_write_it_ends_as_always(
                 held.let_go()
                 await world.wait("the next is held, or all rests", lambda: _rests(world, following))
             await resume_by_hand(world)
-            await running.says("resumed")
+            await running.says("moves resumed")
         await world.wait("all are over", lambda: _are_all_over(world))
         audit = await world.audit(auditor)
     assert held.rule.fired or number > way.writes[0]

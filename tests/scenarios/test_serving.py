@@ -228,7 +228,7 @@ async def test_what_is_under_way_waits_or_may_not_begin_is_told(world: World) ->
     }
     settings = {"enabledStrategies": [], "serving": replica.settings, "migration": migration}
     async with controller(world, **settings, inFlight={"perWorkload": 1}) as running:
-        await running.says("listening")
+        await running.says("server listening")
         await replica.shows("one is under way", lambda found: figures(found) == (1, 2, 0, 0))
         await replica.shows("the breaker is open", lambda found: figures(found) == (0, 2, 0, 1))
         await world.heal_copies()
@@ -257,7 +257,7 @@ async def test_a_steered_eviction_that_falls_back_is_counted(own: OwnCluster) ->
     async with controller(
         world, enabledStrategies=[], migration=brief, serving=replica.settings
     ) as running:
-        await running.says("listening")
+        await running.says("server listening")
         before = await replica.metrics()
         record = await world.wait_for_record("web-0", phase="Completed")
         fell_back = 'rescheduler_fallbacks_total{reason="NotSteered"}'
