@@ -38,6 +38,7 @@ ONLY_REAL: Final[Mapping[str, str]] = {
     "test_installing": _PROGRAMS,
     "test_kube_client": _HTTP,
     "test_kubectl_drain": _PROGRAMS,
+    "test_leaving_policy": _ADMISSION,
     "test_leading": "the election in threads and processes, which are stopped and killed",
     "test_leading_trouble": _HTTP,
     "test_observing": _HTTP,
