@@ -30,6 +30,7 @@ _MOST_HEADERS: Final = 64
 _LONGEST_LINE: Final = 4096
 _STARTING_SECONDS: Final = 30.0
 _HANDSHAKE_SECONDS: Final = 5.0
+_TURNS: Final = 4
 
 # aiohttp tells every malformed request: whoever sends them should not fill our log.
 _SILENT: Final = logging.getLogger("rescheduler.serve")
@@ -149,9 +150,19 @@ async def _open(door: Door) -> AsyncIterator[tuple[str, int]]:
             yield host, port
     finally:
         listener.close()
+        await _turns()
         connections.abort_all()
+        await _turns()
         await server.shutdown(0.0)
         await listener.wait_closed()
+
+
+async def _turns() -> None:
+    """Of the event loop: so many it takes until whoever was let in last is known, and until whoever
+    was hung up on is gone.
+    """
+    for _ in range(_TURNS):
+        await asyncio.sleep(0)
 
 
 def _why_not(door: Door, problem: OSError) -> str:
