@@ -118,7 +118,11 @@ async def strict(world: World) -> Steering:
     not the installed policy, has to do with it.
     """
     label = f"{STEERING}-{world.name}"
-    policy, binding = yaml.safe_load_all(POLICY.read_text())
+    policy, binding = (
+        each
+        for each in yaml.safe_load_all(POLICY.read_text())
+        if each["metadata"]["name"] == "rescheduler-steering"
+    )
     assert policy["spec"]["failurePolicy"] == "Ignore"
     policy["spec"]["failurePolicy"] = "Fail"
     own = {"matchLabels": {"kubernetes.io/metadata.name": world.name}}
