@@ -80,7 +80,7 @@ def _cases(
 
 
 @pytest.mark.parametrize(
-    ("name", "request_", "fault"), drawn(_cases(PASSING), matrix="FAULT", share=0.05)
+    ("name", "request_", "fault"), drawn(_cases(PASSING), matrix="FAULT", share=0.03)
 )
 async def test_what_fails_once_is_made_good(
     world: World, name: str, request_: str, fault: str
@@ -94,7 +94,7 @@ async def test_what_fails_once_is_made_good(
 
 
 @pytest.mark.parametrize(
-    ("name", "request_", "fault"), drawn(_cases(SILENT), matrix="FAULT", share=0.05)
+    ("name", "request_", "fault"), drawn(_cases(SILENT), matrix="FAULT", share=0.03)
 )
 async def test_a_request_that_nobody_answers_is_asked_again(
     world: World, name: str, request_: str, fault: str
@@ -109,7 +109,7 @@ async def test_a_request_that_nobody_answers_is_asked_again(
 
 
 @pytest.mark.parametrize(
-    ("name", "request_", "fault"), drawn(_cases(LASTING), matrix="FAULT", share=0.05)
+    ("name", "request_", "fault"), drawn(_cases(LASTING), matrix="FAULT", share=0.03)
 )
 async def test_what_fails_for_a_while_ends_all_the_same(
     world: World, name: str, request_: str, fault: str
@@ -129,7 +129,7 @@ async def test_what_fails_for_a_while_ends_all_the_same(
 
 @pytest.mark.parametrize(
     ("name", "request_", "fault"),
-    drawn(_cases(LASTING, without=("status", "label", "unguard")), matrix="FAULT", share=0.05),
+    drawn(_cases(LASTING, without=("status", "label", "unguard")), matrix="FAULT", share=0.03),
 )
 async def test_what_always_fails_is_given_up(
     world: World, name: str, request_: str, fault: str

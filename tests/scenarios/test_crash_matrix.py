@@ -163,7 +163,7 @@ async def test_it_takes_these_writes(world: World, name: str) -> None:
     await assert_it_ended_well(world, way, audit)
 
 
-@pytest.mark.parametrize(("name", "number", "when"), drawn(CASES, matrix="CRASH", share=1 / 40))
+@pytest.mark.parametrize(("name", "number", "when"), drawn(CASES, matrix="CRASH", share=1 / 60))
 async def test_disturbed_at_a_write_it_ends_all_the_same(
     world: World, name: str, number: int, when: When
 ) -> None:
@@ -194,7 +194,7 @@ CANCELLED_CASES = [
 
 
 @pytest.mark.parametrize(
-    ("name", "number", "when", "how"), drawn(CANCELLED_CASES, matrix="CRASH", share=1 / 80)
+    ("name", "number", "when", "how"), drawn(CANCELLED_CASES, matrix="CRASH", share=1 / 120)
 )
 async def test_killed_at_a_write_and_cancelled_nothing_is_left(
     world: World, name: str, number: int, when: Literal["before", "after"], how: str

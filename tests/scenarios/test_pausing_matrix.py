@@ -46,7 +46,7 @@ CASES = [
 ]
 
 
-@pytest.mark.parametrize(("name", "number", "how"), drawn(CASES, matrix="CRASH", share=1 / 40))
+@pytest.mark.parametrize(("name", "number", "how"), drawn(CASES, matrix="CRASH", share=1 / 80))
 async def test_paused_at_a_write_it_rests_and_resumed_it_ends_as_always(
     world: World, name: str, number: int, how: How
 ) -> None:
@@ -84,7 +84,7 @@ RESUMED_CASES = [
 
 
 @pytest.mark.parametrize(
-    ("name", "number", "later"), drawn(RESUMED_CASES, matrix="CRASH", share=1 / 40)
+    ("name", "number", "later"), drawn(RESUMED_CASES, matrix="CRASH", share=1 / 80)
 )
 async def test_resumed_at_a_write_it_ends_as_always(
     world: World, name: str, number: int, later: int

@@ -119,7 +119,7 @@ def _cases() -> list[Any]:
     ]
 
 
-@pytest.mark.parametrize(("name", "does", "number"), drawn(_cases(), matrix="USER", share=1 / 32))
+@pytest.mark.parametrize(("name", "does", "number"), drawn(_cases(), matrix="USER", share=1 / 48))
 async def test_the_user_wins(world: World, name: str, does: str, number: int) -> None:
     await _meanwhile(world, WAYS[name], WAYS[name].actions[does], number)
 

@@ -55,7 +55,7 @@ READS = {
             for fault in LASTING
         ],
         matrix="FAULT",
-        share=0.05,
+        share=0.03,
     ),
 )
 async def test_reads_that_fail_in_the_middle_decide_nothing(
@@ -114,7 +114,7 @@ WATCHES: Mapping[str, Callable[[], Fault]] = {
             for fault in WATCHES
         ],
         matrix="FAULT",
-        share=0.05,
+        share=0.03,
     ),
 )
 async def test_watches_that_tell_nothing_make_it_slow_and_no_more(
