@@ -334,6 +334,17 @@ async def test_bound_by_us_once_however_late_the_answer(own: OwnControlPlane) ->
         await world.wait("all of them run", lambda: world.is_complete("late"))
 
 
+async def test_without_the_right_to_bind_the_scheduler_does(own: OwnControlPlane) -> None:
+    world = own.real
+    asked = await extended(own, "preBind", "score")
+    await world.add_nodes(2, cpu="16", memory="32Gi")
+    async with asked.running() as ours:
+        await world.create(pods_of(3))
+        await all_placed(world, "burst", 3)
+        await asked.counts('extender_requests_total{result="error",verb="preBind"}', 3)
+    assert 'cannot create resource \\"bindings\\"' in ours.told()
+
+
 async def assert_told_apart(asked: Extended, bound: Object) -> None:
     """A binding that comes once more, and those that came too late."""
     uid, node = bound["metadata"]["uid"], bound["spec"]["nodeName"]

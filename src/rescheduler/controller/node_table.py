@@ -63,7 +63,7 @@ class TableMaker:
             word=loads.word,
             in_maintenance=dict(_in_maintenance(snapshot.nodes, configuration)),
             being_emptied=dict(_being_emptied(records, snapshot)),
-            steering=self._steering(records),
+            steering=_steering(records),
             taken_at=at,
         )
 
@@ -87,22 +87,6 @@ class TableMaker:
                 total[number] += self._sizes.get(key, _NOTHING)
         return total
 
-    def _steering(self, records: Mapping[str, Object]) -> Mapping[str, list[Steering]]:
-        found: dict[str, list[Steering]] = {}
-        for key, record in records.items():
-            owner = podmigration.owner_of(record)
-            if names.STEERING not in labels(record) or not owner.get("uid"):
-                continue
-            steering = Steering(
-                pod=podmigration.pod_name(record),
-                keeps_name=owner.get("kind") == "StatefulSet",
-                source=podmigration.source_of(record),
-                target=podmigration.target_of(record),
-                promised=self._sizes.get(key, _NOTHING),
-            )
-            found.setdefault(str(owner["uid"]), []).append(steering)
-        return found
-
 
 def _unfinished(snapshot: Snapshot) -> Mapping[str, Object]:
     """By the UID of the pod that moves."""
@@ -110,6 +94,22 @@ def _unfinished(snapshot: Snapshot) -> Mapping[str, Object]:
     return {
         podmigration.pod_uid(each): each for each in records if podmigration.is_unfinished(each)
     }
+
+
+def _steering(records: Mapping[str, Object]) -> Mapping[str, list[Steering]]:
+    found: dict[str, list[Steering]] = {}
+    for record in records.values():
+        owner = podmigration.owner_of(record)
+        if names.STEERING not in labels(record) or not owner.get("uid"):
+            continue
+        steering = Steering(
+            pod=podmigration.pod_name(record),
+            keeps_name=owner.get("kind") == "StatefulSet",
+            source=podmigration.source_of(record),
+            target=podmigration.target_of(record),
+        )
+        found.setdefault(str(owner["uid"]), []).append(steering)
+    return found
 
 
 def _rows_of(records: Mapping[str, Object], snapshot: Snapshot) -> Mapping[str, int]:

@@ -14,7 +14,6 @@ import numpy as np
 from rescheduler.schedule.newcomers import Newcomer
 from rescheduler.schedule.table import (
     RESOURCES,
-    UNKNOWN,
     Figures,
     Mask,
     NodeTable,
@@ -140,8 +139,6 @@ class _Reasons:
         self._percent = percent(table, pod, placed)
 
     def of(self, number: int) -> str:
-        if number == UNKNOWN:
-            return ""
         if emptied := self._table.being_emptied.get(number):
             return emptied
         above = _above(self._table, self._rules, self._percent[number].tolist())

@@ -29,8 +29,6 @@ class Steering:
     """So that only a pod of that name is the successor."""
     source: str
     target: str
-    promised: tuple[float, float]
-    """What is kept free for it there."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -105,9 +105,7 @@ def test_promised_room_is_left_free() -> None:
 
 
 def steered(*, keeps_name: bool = False) -> Steering:
-    return Steering(
-        pod="web-1", keeps_name=keeps_name, source="b", target="a", promised=(100.0, 0.0)
-    )
+    return Steering(pod="web-1", keeps_name=keeps_name, source="b", target="a")
 
 
 def test_but_not_from_whom_it_is_promised_to() -> None:

@@ -66,7 +66,7 @@ def test_a_burst_of_pods_that_ask_for_nothing_spreads() -> None:
 
 # ---------------------------------------------------------------------- steering
 
-STEERING = Steering(pod="db-0", keeps_name=True, source="a", target="c", promised=(0.0, 0.0))
+STEERING = Steering(pod="db-0", keeps_name=True, source="a", target="c")
 
 
 def test_the_target_before_all_others() -> None:

@@ -22,7 +22,7 @@ POD: dict[str, Any] = {
     "metadata": {"name": "db-0", "namespace": "shop", "uid": "u", "ownerReferences": [OWNER]},
     "spec": {"containers": [{"name": "app", "resources": {"requests": {"cpu": "200m"}}}]},
 }
-STEERING = Steering(pod="db-0", keeps_name=True, source="a", target="b", promised=(0.0, 0.0))
+STEERING = Steering(pod="db-0", keeps_name=True, source="a", target="b")
 
 
 @dataclass
