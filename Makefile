@@ -9,6 +9,8 @@ N ?= 100000
 SEEDS ?= 200
 FIRST_SEED ?= 0
 MINUTES ?= 30
+ENGINE ?= docker
+IMAGE ?= kube-rescheduler
 BIN := .venv/bin
 PIP := $(BIN)/pip --disable-pip-version-check --quiet install
 COMPILE := $(BIN)/uv pip compile -q pyproject.toml --universal --python-version 3.11 \
@@ -60,6 +62,20 @@ test-neighbours: controlplane ## Run beside VPA, Argo Rollouts, descheduler and,
 	$(BIN)/python -m testbed build vpa argo-rollouts descheduler karpenter
 	MINUTES=$(MINUTES) $(BIN)/python -m pytest tests/neighbours -rP --durations=5
 
+# What every version is held to. On 1.35, which has no admission policies, nobody is steered.
+VERSIONS ?= 1.35 1.36 1.37
+VERSION_SCENARIOS := tests/scenarios/test_surge.py tests/scenarios/test_drain.py tests/scenarios/test_crashes.py \
+	tests/scenarios/test_strategies.py tests/scenarios/test_whole_plans.py tests/cluster/test_server_lacks.py
+
+.PHONY: test-versions
+test-versions: .venv/installed-dev ## Run scenarios on every supported Kubernetes version, VERSIONS="1.35 1.36 1.37", and print what each has
+	@$(BIN)/python -m testbed build $(VERSIONS)
+	@for version in $(VERSIONS); do \
+		echo "Kubernetes $$version"; \
+		KUBERNETES=$$version CLUSTERS=real SCENARIO_MATRIX=all $(BIN)/python -m pytest $(VERSION_SCENARIOS) -n 4 -q || exit 1; \
+	done
+	$(BIN)/python -m testbed versions
+
 .PHONY: crash-matrix
 crash-matrix: controlplane ## Disturb migrations at every write, by crashes, pauses, users and faults: all cases on a real control plane, of which CI draws some
 	CLUSTERS=real CRASH_MATRIX=all USER_MATRIX=all FAULT_MATRIX=all $(BIN)/python -m pytest -n 4 \
@@ -90,7 +106,7 @@ bench: controlplane ## Print what things cost, each beside its limit, goal or pe
 	$(BIN)/python -m bench
 
 .PHONY: compare
-compare: controlplane ## Empty and balance nodes beside kubectl drain and descheduler, and print who noticed; SCENES=e: whose requests fail, on real nodes, as root
+compare: controlplane ## Empty and balance nodes beside kubectl drain and descheduler, and print who noticed; SCENES=e: whose requests fail, on real nodes, as root; SCENES=f: others empty nodes beside our guard
 	SCENES="$(SCENES)" WORKLOADS="$(WORKLOADS)" $(BIN)/python -m bench.compare
 
 .PHONY: cluster-up
@@ -100,6 +116,25 @@ cluster-up: .venv/installed-dev ## Start a control plane with NODES=50 simulated
 .PHONY: cluster-down
 cluster-down: .venv/installed-dev ## Stop what cluster-up started; no process and no file is left
 	$(BIN)/python -m testbed down
+
+.PHONY: image
+image: VERSION = $(shell sed -n 's/^__version__ = "\(.*\)"/\1/p' src/rescheduler/__init__.py)
+image: ## Make the image IMAGE=kube-rescheduler with ENGINE=docker or podman; nothing is pushed
+	@command -v "$(ENGINE)" >/dev/null || { echo "there is no $(ENGINE) here; name an engine that is: make image ENGINE=podman"; exit 1; }
+	$(ENGINE) build --build-arg VERSION=$(VERSION) --build-arg REVISION=$$(git rev-parse HEAD) -t $(IMAGE):$(VERSION) .
+
+.PHONY: release
+release: .venv/installed-dev ## Build sdist and wheel into dist/, try the wheel in an empty environment, write checksums
+	rm -rf dist
+	$(BIN)/hatchling build -d dist
+	$(PYTHON) -m venv --clear dist/tried
+	dist/tried/bin/pip --disable-pip-version-check --quiet install --no-compile --require-hashes -r requirements.lock
+	dist/tried/bin/pip --disable-pip-version-check --quiet install --no-deps dist/*.whl
+	dist/tried/bin/pip check
+	dist/tried/bin/rescheduler demo --nodes 8 --seed 0
+	dist/tried/bin/rescheduler plan -f docs/examples/uneven-cluster.json
+	rm -r dist/tried
+	cd dist && sha256sum *.whl *.tar.gz | tee SHA256SUMS
 
 .PHONY: controlplane
 controlplane: .venv/installed-dev ## Build the programs that the tests run on into the user cache, if their pins changed

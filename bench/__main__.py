@@ -13,7 +13,18 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
-from bench import balance_bound, demonstrating, extending, observing, packing, planning, simulating
+from bench import (
+    balance_bound,
+    demonstrating,
+    evicting,
+    extending,
+    guarding,
+    observing,
+    packing,
+    planning,
+    scheduling,
+    simulating,
+)
 from testbed import build, builders
 from testbed.audit import Audit
 from testbed.instance import Instance, OwnedInstance
@@ -34,6 +45,7 @@ async def main() -> None:
         await _nodes(table, owned.instance, where)
         await _one_move(table, owned.instance, where)
         await _drain(table, owned.instance, where)
+        await evicting.measure(table, owned.instance, where)
     _process(table)
     demonstrating.measure(table)
     simulating.measure(table)
@@ -41,6 +53,8 @@ async def main() -> None:
     balance_bound.measure(table)
     packing.measure(table)
     extending.measure(table)
+    guarding.measure(table)
+    await scheduling.measure(table)
     await observing.measure(table)
     Console(highlight=False, width=120).print(table)
 

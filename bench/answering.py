@@ -87,7 +87,7 @@ async def probing(port: int, answers: ByPath, *, is_starting: bool = False) -> A
 def tell(table: Table, *, idle: ByPath, busy: ByPath, moving: ByPath) -> None:
     for path in _ROUNDS:
         beside = f"goal 50 ms; idle: {idle[path].in_words()}"
-        table.add_row(f"{path}, until the first cycle has ended", busy[path].in_words(), beside)
+        table.add_row(f"{path}, until the first pass has ended", busy[path].in_words(), beside)
         table.add_row("  then, with moves under way", moving[path].in_words(), "goal 50 ms")
 
 

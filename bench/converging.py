@@ -440,7 +440,7 @@ async def _day(described: Described, seed: int, hours: float, passes: Passes) ->
     strategies = (*_DEFAULTS.enabled_strategies, "NodeMaintenance")
     configuration = replace(_DEFAULTS, enabled_strategies=strategies)
     async with cluster, running(cluster, configuration, seed=seed):
-        beside = asyncio.create_task(happen(cluster.api, happenings), name="happenings")
+        beside = asyncio.create_task(happen(cluster.api, happenings, []), name="happenings")
         await asyncio.sleep(hours * HOUR)
         beside.cancel()
         await asyncio.gather(beside, return_exceptions=True)

@@ -58,12 +58,12 @@ async def measure(table: Table) -> None:
 
 
 async def _answers_when_idle() -> answering.ByPath:
-    """Of the same run on an empty cluster: after its first cycle it has nothing to do."""
+    """Of the same run on an empty cluster: after its first pass it has nothing to do."""
     found = answering.nothing_yet()
     with OwnedInstance(bare=True) as owned, tempfile.TemporaryDirectory() as folder:
         await install_rights(owned.instance)
         async with whole_run(owned.instance, Path(folder)) as run:
-            await run.first_cycle()
+            await run.first_pass()
             async with answering.probing(run.port, found):
                 await asyncio.sleep(_PROBING_SECONDS)
     return found
@@ -81,23 +81,23 @@ async def _measure(
         async with hands(instance), whole_run(instance, Path(folder)) as run:
             busy, moving = answering.nothing_yet(), answering.nothing_yet()
             async with answering.probing(run.port, busy, is_starting=True):
-                first = await run.first_cycle()
-            _first_cycle(table, run, first, raw, cpu_seconds(server) - before)
+                first = await run.first_pass()
+            _first_pass(table, run, first, raw, cpu_seconds(server) - before)
             _neighbours(table)
             async with answering.probing(run.port, moving):
                 await asyncio.sleep(_PROBING_SECONDS)
             answering.tell(table, idle=idle, busy=busy, moving=moving)
             await _churn(table, cluster, run)
-            _cycles(table, run)
+            _passes(table, run)
             _memory(table, first, run.cost())
     await _peer(table, instance)
 
 
-def _first_cycle(
+def _first_pass(
     table: Table, run: WholeRun, cost: Cost, raw: "Download", server_cpu: float
 ) -> None:
     table.add_row(
-        "run, start to first cycle",
+        "run, start to first pass",
         f"{cost.seconds:.1f} s, {cost.seconds / raw.seconds:.2f}x",
         f"{raw.seconds:.1f} s to download the same ({raw.megabytes:,.0f} MB); goal 1.5x",
     )
@@ -106,7 +106,7 @@ def _first_cycle(
         "  the API server's CPU", f"{server_cpu:.1f} s", f"{raw.server_cpu:.1f} s to download"
     )
     table.add_row(
-        "  of which that cycle", f"{run.cycles[0]['seconds']:.2f} s", "no rule is known yet"
+        "  of which that pass", f"{run.passes[0]['seconds']:.2f} s", "no rule is known yet"
     )
 
 
@@ -139,14 +139,14 @@ async def _churn(table: Table, cluster: BigCluster, run: WholeRun) -> None:
     )
 
 
-def _cycles(table: Table, run: WholeRun) -> None:
-    later = [each for each in run.cycles[1:] if each["planned"]] or run.cycles[-1:]
+def _passes(table: Table, run: WholeRun) -> None:
+    later = [each for each in run.passes[1:] if each["planned"]] or run.passes[-1:]
     seconds = [each["seconds"] for each in later]
-    planned = ", ".join(str(each["planned"]) for each in run.cycles)
-    moved = sum(each["moved"] for each in run.cycles)
-    failed = sum(each["failed"] for each in run.cycles)
+    planned = ", ".join(str(each["planned"]) for each in run.passes)
+    moved = sum(each["moved"] for each in run.passes)
+    failed = sum(each["failed"] for each in run.passes)
     table.add_row(
-        "a cycle",
+        "a pass",
         f"{1000 * statistics.median(seconds):.0f} ms, worst {1000 * max(seconds):.0f} ms",
         f"goal 300 ms; moves planned {planned}; {moved} moved, {failed} failed",
     )
@@ -156,7 +156,7 @@ def _memory(table: Table, first: Cost, last: Cost) -> None:
     table.add_row(
         "peak memory",
         f"{last.peak_megabytes:.0f} MB",
-        f"goal 256 MB; {first.peak_megabytes:.0f} MB until the first cycle, "
+        f"goal 256 MB; {first.peak_megabytes:.0f} MB until the first pass, "
         f"{last.megabytes:.0f} MB in the end",
     )
 

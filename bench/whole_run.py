@@ -45,7 +45,7 @@ def cpu_seconds(pid: int) -> float:
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
-def _free_port() -> int:
+def free_port() -> int:
     with socket.socket() as found:
         found.bind(("127.0.0.1", 0))
         return int(found.getsockname()[1])
@@ -59,16 +59,16 @@ class WholeRun:
         self._pid = pid
         self._started = time.monotonic()
 
-    async def first_cycle(self) -> Cost:
+    async def first_pass(self) -> Cost:
         async with asyncio.timeout(_PATIENCE_SECONDS):
-            while not self.cycles:
+            while not self.passes:
                 if self._process.has_ended:
                     raise RuntimeError(f"the rescheduler ended: {self._process.told()}")
                 await asyncio.sleep(0.01)
         return self.cost()
 
     @property
-    def cycles(self) -> list[Line]:
+    def passes(self) -> list[Line]:
         return self._process.said("pass ended")
 
     def cost(self) -> Cost:
@@ -88,7 +88,7 @@ async def whole_run(instance: Instance, folder: Path) -> AsyncIterator[WholeRun]
     async with Api(instance.url, instance.tokens["admin"], instance.client_ssl()) as api:
         token, _ = await token_of_ours(api)
     configuration, kubeconfig = folder / "configuration.yaml", folder / "kubeconfig"
-    port = _free_port()
+    port = free_port()
     configuration.write_text(_CONFIGURATION % port)
     kubeconfig.write_text(instance.kubeconfig(token))
     # As whoever installs a package does: else the first start would count the compiler.

@@ -23,6 +23,7 @@ KINDS: Mapping[str, tuple[str, str, bool]] = {
     "Service": ("v1", "services", True),
     "ServiceAccount": ("v1", "serviceaccounts", True),
     "ConfigMap": ("v1", "configmaps", True),
+    "Secret": ("v1", "secrets", True),
     "Event": ("v1", "events", True),
     "ReplicationController": ("v1", "replicationcontrollers", True),
     "ResourceQuota": ("v1", "resourcequotas", True),
@@ -47,6 +48,11 @@ KINDS: Mapping[str, tuple[str, str, bool]] = {
     "ValidatingAdmissionPolicy": (
         "admissionregistration.k8s.io/v1",
         "validatingadmissionpolicies",
+        False,
+    ),
+    "ValidatingWebhookConfiguration": (
+        "admissionregistration.k8s.io/v1",
+        "validatingwebhookconfigurations",
         False,
     ),
     "ValidatingAdmissionPolicyBinding": (

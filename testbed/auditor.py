@@ -144,7 +144,8 @@ def read_requests(audit_log: Path, credential: str) -> list[Write]:
         # Cheaper than decoding the lines of everybody else.
         if credential in line:
             entry = json.loads(line)
-            if credential in _credentials(entry):
+            # What the server has at all, whoever may log in may ask.
+            if credential in _credentials(entry) and "objectRef" in entry:
                 found.append(request_of(entry))
     return found
 

@@ -8,6 +8,7 @@ compiles on the way stays in that cache, too: whoever wants to be rid of it dele
 
 import fcntl
 import hashlib
+import os
 import re
 import shutil
 import subprocess
@@ -27,15 +28,18 @@ __all__ = [
     "PINS",
     "BuildError",
     "cache_root",
+    "is_built",
+    "minors",
     "programs",
     "read_pins",
 ]
 
-DEFAULT_MINOR = "1.36"
+# KUBERNETES=1.35 runs whatever is run on that version.
+DEFAULT_MINOR = os.environ.get("KUBERNETES") or "1.36"
 
 # In this order: the later ones ask for the control plane's versions of most of their modules, so
 # that they find them compiled.
-FOR_TESTS = (DEFAULT_MINOR, "metrics-server", "prometheus", "vpa")
+FOR_TESTS = (DEFAULT_MINOR, "metrics-server", "prometheus", "vpa", "helm", "prometheus-operator")
 
 # Raise it when the commands below change what they produce.
 RECIPE = "1"
@@ -105,11 +109,11 @@ def read_pins(name: str = DEFAULT_MINOR) -> Pins:
     tools = re.search(r"^tool (?:\((.*?)^\)|(\S+)$)", text, re.MULTILINE | re.DOTALL)
     go = re.search(r"^go ([\d.]+)$", text, re.MULTILINE)
     packages = (tools[1] or tools[2]).split() if tools else []
-    module = _home_of(packages, text)
+    files = re.search(r"^// Files: (.+)$", text, re.MULTILINE)
+    module = _home_of(packages, text, alone=bool(files))
     if not (module and go):
         raise BuildError(f"{folder / 'go.mod'} lacks its tool, require or go lines")
     tags = re.search(r"^// Build tags: (\S+)$", text, re.MULTILINE)
-    files = re.search(r"^// Files: (.+)$", text, re.MULTILINE)
     names = {package: re.sub(r"/v\d+$", "", package).rsplit("/", 1)[1] for package in packages}
     return Pins(
         folder=folder,
@@ -123,15 +127,29 @@ def read_pins(name: str = DEFAULT_MINOR) -> Pins:
     )
 
 
-def _home_of(packages: list[str], text: str) -> tuple[str, str] | None:
-    """The required module, and its version, that most of these packages are from."""
+def _home_of(packages: list[str], text: str, *, alone: bool) -> tuple[str, str] | None:
+    """The required module, and its version, that most of these packages are from. One that is
+    required alone, for its files, may have none.
+    """
     required: list[tuple[str, str]] = re.findall(r"^\t(\S+) (v\S+) //", text, re.MULTILINE)
+    if alone and len(required) == 1:
+        return required[0]
     counts = {
         module: sum(f"{package}/".startswith(f"{module[0]}/") for package in packages)
         for module in required
     }
     home = max(required, key=lambda module: counts[module], default=None)
     return home if home and counts[home] else None
+
+
+def minors() -> list[str]:
+    """The Kubernetes versions that there are pins for."""
+    folders = [path.name for path in PINS.iterdir() if re.fullmatch(r"\d+\.\d+", path.name)]
+    return sorted(folders, key=lambda each: [int(part) for part in each.split(".")])
+
+
+def is_built(name: str) -> bool:
+    return read_pins(name).target.is_dir()
 
 
 def programs(name: str = DEFAULT_MINOR) -> Path:
@@ -165,7 +183,8 @@ def _build(pins: Pins, target: Path) -> None:
         patience = ": about ten minutes once" if pins.is_control_plane else ""
         say(f"building {pins.title} for the tests with {go}{patience}")
         _download(go, pins)
-        _compile(go, pins, staging)
+        if pins.programs:
+            _compile(go, pins, staging)
         missing = [name for built, name in pins.programs.items() if not (staging / built).is_file()]
         if missing:
             raise BuildError(f"go built no {', '.join(missing)}")
@@ -177,7 +196,8 @@ def _build(pins: Pins, target: Path) -> None:
     finally:
         shutil.rmtree(staging, ignore_errors=True)
     minutes = (time.monotonic() - started) / 60
-    say(f"built {', '.join(pins.programs.values())} into {target} in {minutes:.1f} minutes")
+    built = ", ".join(pins.programs.values()) or "its files"
+    say(f"built {built} into {target} in {minutes:.1f} minutes")
 
 
 def _download(go: Path, pins: Pins) -> None:
@@ -189,7 +209,9 @@ def _download(go: Path, pins: Pins) -> None:
         fetched = f"{len(sizes)} of {len(archives)} modules fetched"
         return f"{fetched}, {sum(sizes) / MEGABYTE:.0f} MB, {time.monotonic() - started:.0f} s"
 
-    command, env = [str(go), "mod", "download"], golang.environment(go)
+    # Of what only files are taken from, nothing that it needs itself is fetched.
+    modules = [] if pins.programs else [pins.module]
+    command, env = [str(go), "mod", "download", *modules], golang.environment(go)
     golang.run(command, pins.folder, env, progress, on_failure=_UNREACHABLE)
 
 

@@ -11,9 +11,12 @@ from testbed.instance import Instance
 
 MANIFESTS = Path(__file__).parent.parent / "manifests" / "rescheduler"
 RBAC = MANIFESTS / "rbac.yaml"
+GUARD = MANIFESTS.parent / "components" / "guard"
 
 _SERVED_SECONDS = 60.0
 _LOOK_AGAIN_SECONDS = 0.05
+_NOT_FOUND = 404
+_SINCE_1_36 = ("MutatingAdmissionPolicy", "MutatingAdmissionPolicyBinding")
 
 
 _TO_RUN_IT = ("config.yaml", "deployment.yaml")
@@ -22,13 +25,20 @@ _TO_RUN_IT = ("config.yaml", "deployment.yaml")
 
 def manifests() -> list[Object]:
     """All that the kustomization names, in its order, but for what runs it in the cluster."""
-    kustomization = yaml.safe_load((MANIFESTS / "kustomization.yaml").read_text())
     return [
         document
-        for file in kustomization["resources"]
-        if file not in _TO_RUN_IT
-        for document in yaml.safe_load_all((MANIFESTS / file).read_text())
+        for file in files_of(MANIFESTS)
+        if file.name not in _TO_RUN_IT
+        for document in yaml.safe_load_all(file.read_text())
     ]
+
+
+def files_of(folder: Path) -> list[Path]:
+    """Of a kustomization and its components, in its order."""
+    kustomization = yaml.safe_load((folder / "kustomization.yaml").read_text())
+    own = [folder / each for each in kustomization.get("resources", ())]
+    parts = [folder / each for each in kustomization.get("components", ())]
+    return [*own, *(file for part in parts for file in files_of(part))]
 
 
 async def install_rights(instance: Instance) -> None:
@@ -37,7 +47,12 @@ async def install_rights(instance: Instance) -> None:
     """
     async with Api(instance.url, instance.tokens["admin"], instance.client_ssl()) as api:
         for manifest in manifests():
-            await api.apply(manifest)
+            try:
+                await api.apply(manifest)
+            except ApiError as problem:
+                # Servers before 1.36 have no such kind: there it does without.
+                if problem.status != _NOT_FOUND or manifest["kind"] not in _SINCE_1_36:
+                    raise
         await wait_until_served(api)
 
 
@@ -59,6 +74,18 @@ async def _is_served(api: Api) -> bool:
     except ApiError:
         return False
     return True
+
+
+async def install_guard(api: Api, namespace: str) -> None:
+    """What `manifests/components/guard` brings, for a process outside of the cluster that has its
+    Lease and its Secret in this namespace.
+    """
+    for file in ("certificate.yaml", "webhook.yaml"):
+        for document in yaml.safe_load_all((GUARD / file).read_text()):
+            if document["metadata"].get("namespace"):
+                document["metadata"]["namespace"] = namespace
+            if document["kind"] != "Service":
+                await api.apply(document)
 
 
 def rights_within(namespace: str) -> list[Object]:

@@ -71,7 +71,7 @@ class Running(ABC):
                     self._news.clear()
                     await self._news.wait()
         except TimeoutError:
-            raise AssertionError(f"it did not say {event!r} {times} times") from None
+            raise AssertionError(f"it did not say {event!r} {times} times; {self.told()}") from None
         return found[times - 1]
 
     def told(self) -> str:

@@ -66,15 +66,17 @@ class World(Scene):
 
     def kubeconfig(self) -> Path:
         """As the process under test gets it, written anew for what `token` and `api_url` are."""
-        path = self.folder / "kubeconfig"
-        path.write_text(self.instance.kubeconfig(self.token, self.api_url or None))
-        return path
+        return self._written("kubeconfig", self.token)
 
     def admin_kubeconfig(self) -> Path:
-        path = self.folder / "admin.kubeconfig"
-        token = self.instance.tokens["admin"]
-        path.write_text(self.instance.kubeconfig(token, self.api_url or None))
-        return path
+        return self._written("admin.kubeconfig", self.instance.tokens["admin"])
+
+    def _written(self, name: str, token: str) -> Path:
+        """In one stroke: a process that was started before may be about to read it."""
+        path = self.folder / name
+        new = path.with_suffix(".new")
+        new.write_text(self.instance.kubeconfig(token, self.api_url or None))
+        return new.replace(path)
 
     @asynccontextmanager
     async def faults(self) -> AsyncIterator[FaultProxy]:

@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Final
 
-from tools import configuration_page, configuration_schema, monitoring
+from tools import api_page, chart, configuration_page, configuration_schema, manifests, monitoring
 
 ROOT: Final = Path(__file__).parent.parent
 PAGE: Final = ROOT / "docs/configuration.md"
@@ -11,6 +11,9 @@ DEFINITION: Final = ROOT / "src/rescheduler/crd.yaml"
 METRICS: Final = ROOT / "docs/metrics.md"
 DASHBOARD: Final = ROOT / "manifests/monitoring/dashboard.json"
 INSTALLED: Final = ROOT / "manifests/rescheduler/crd.yaml"
+ALERT_RULES: Final = ROOT / "manifests/components/monitoring/alerts.yaml"
+API_PAGE: Final = ROOT / "docs/api.md"
+EXAMPLES: Final = manifests.EXAMPLES / "configuration-examples.yaml"
 
 SCHEMA: Final = ROOT / "src/rescheduler/config/schema.json"
 STARTING_FILE: Final = ROOT / "src/rescheduler/config/starting.yaml"
@@ -31,3 +34,9 @@ if __name__ == "__main__":
     INSTALLED.write_bytes(DEFINITION.read_bytes())
     METRICS.write_text(monitoring.page())
     DASHBOARD.write_text(monitoring.dashboard())
+    ALERT_RULES.write_text(manifests.alert_rules())
+    EXAMPLES.write_text(manifests.configuration_examples())
+    API_PAGE.write_text(api_page.page())
+    chart.write()
+    for path, text in manifests.packaged().items():
+        path.write_text(text)

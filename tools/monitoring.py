@@ -40,9 +40,9 @@ Names that are common elsewhere, or were considered, and what to ask for instead
 
 | name | here | because |
 |---|---|---|
-| `cycle_duration_seconds{phase,result}` | `rescheduler_cycle_duration_seconds`, `rescheduler_plan_duration_seconds{strategy}`, `rescheduler_cycles_total{result}` | a pass is little else than its plan, and of that one wants to know which strategy took long |
+| `cycle_duration_seconds{phase,result}` | `rescheduler_pass_duration_seconds`, `rescheduler_plan_duration_seconds{strategy}`, `rescheduler_passes_total{result}` | a pass is little else than its plan, and of that one wants to know which strategy took long |
 | `snapshot_age_seconds` | `rescheduler_watch_lag_seconds{resource}` | a snapshot is made when it is asked for; what grows old is one kind of object or another |
-| `plans_total{result,reason}` | `rescheduler_cycles_total{result}` | a pass makes one plan, or fails |
+| `plans_total{result,reason}` | `rescheduler_passes_total{result}` | a pass makes one plan, or fails |
 | `plan_moves`, `plan_gain_ratio` | `rescheduler_planned_moves`, `rescheduler_cluster_imbalance_ratio{when}` | now and as planned, side by side: the gain is the difference, by resource |
 | `moves_blocked_total{reason}` | `rescheduler_refused_pods{reason}` | who stays does so in every pass: a count of that grows for ever, and says nothing |
 | `budget_allowed`, `budget_used` | `rescheduler_moves_allowed`, `rescheduler_moves_in_progress`, `rescheduler_moves_waiting` | there is one such budget, for all moves; budgets are PodDisruptionBudgets here |
@@ -129,7 +129,7 @@ _CHARTS: Final[tuple[tuple[str, str, tuple[tuple[str, str], ...]], ...]] = (
         "Passes and plans, 99th percentile",
         "s",
         (
-            (_p99("cycle_duration_seconds"), "pass"),
+            (_p99("pass_duration_seconds"), "pass"),
             (_p99("plan_duration_seconds", "strategy"), "{{strategy}}"),
         ),
     ),
@@ -145,6 +145,28 @@ _CHARTS: Final[tuple[tuple[str, str, tuple[tuple[str, str], ...]], ...]] = (
         "Requests to the API server by code",
         "reqps",
         (("sum by (code) (rate(rescheduler_api_requests_total[$__rate_interval]))", "{{code}}"),),
+    ),
+    (
+        "Evictions by others",
+        "short",
+        (
+            (
+                "sum by (verdict, reason) (increase(rescheduler_guard_evictions_total[$__rate_interval])) > 0",
+                "{{verdict}}: {{reason}}",
+            ),
+            (
+                'sum by (user) (increase(rescheduler_guard_evictions_by_user_total{verdict="held"}[$__rate_interval])) > 0',
+                "held, by {{user}}",
+            ),
+        ),
+    ),
+    (
+        "Evictions by others: held and answered, 99th percentile",
+        "s",
+        (
+            (_p99("guard_held_seconds"), "held"),
+            (_p99("guard_request_duration_seconds"), "answered"),
+        ),
     ),
     (
         "In memory",

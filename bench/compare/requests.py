@@ -12,6 +12,7 @@ from pathlib import Path
 
 from bench.compare import contenders
 from bench.compare.contenders import Contender
+from bench.compare.evictors import guarded
 from bench.compare.running import is_chosen
 from bench.compare.serving import WORKLOADS, Workload, are_complete, deploy, disks, gatekeeper
 from bench.compare.stages import Stage
@@ -26,6 +27,7 @@ from testbed.world import World, install_rights
 LETTER = "e"
 NOBODY = "nobody"
 OURS = "ours (rescheduler drain)"
+GUARDED = "kubectl drain (guarded)"
 _DESCHEDULER = "descheduler"
 
 _PAUSE_SECONDS = 0.15
@@ -54,6 +56,7 @@ class Outcome:
 CONTENDERS: dict[str, Contender | None] = {
     NOBODY: None,
     "kubectl drain": contenders.kubectl_drain,
+    GUARDED: guarded(contenders.kubectl_drain),
     "kubectl rollout restart": contenders.rollout_restart,
     _DESCHEDULER: contenders.emptying_descheduler,
     OURS: contenders.ours_by_drain,
@@ -87,7 +90,7 @@ async def run(only: str, workloads: int, say: Callable[[str], None]) -> list[Out
                 rounds=1 if workloads else len(nodes.names),
             )
             # Of ours each one is one too many.
-            named = outcome.seen.failures if name == OURS else []
+            named = outcome.seen.failures if name in (OURS, GUARDED) else []
             said = f"({LETTER}) {name}, {outcome.seconds:.0f} s: {outcome.seen}"
             say("\n  ".join([said, *named]))
             outcomes.append(outcome)
@@ -155,7 +158,7 @@ async def _empty(
     world: World, node: str, contender: Contender, workloads: Sequence[Workload]
 ) -> None:
     """And all that has to be made anew is complete, if not in vain."""
-    stage = Stage(world=world, wanted={}, source=node, cores={})
+    stage = Stage(world=world, wanted={}, sources=(node,), cores={})
     async with contender(stage, _NODE_SECONDS) as start:
         try:
             async with asyncio.timeout(_NODE_SECONDS):

@@ -2,21 +2,21 @@
 
 import asyncio
 import tempfile
-from collections.abc import Awaitable, Callable
+import time
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from functools import partial
 from pathlib import Path
 
 from bench.compare import contenders, stages
-from bench.compare.contenders import Contender
+from bench.compare.contenders import Contender, Start
 from bench.compare.recording import recording
 from bench.compare.stages import Stage
 from bench.compare.timeline import Pods
 from testbed.instance import OwnedInstance
 from testbed.world import World, install_rights, make_world
 
-_LAST_WORD_SECONDS = 10.0
 _BALANCE = "LoadBalancing"
 
 
@@ -40,6 +40,8 @@ class Entry:
     until: Until = Until.EMPTY
     threshold: float = 0.0
     """Of the spread, in points."""
+    last_word_seconds: float = 10.0
+    """For its command to end, once all is done."""
 
     def is_done(self, stage: Stage, pods: Pods) -> bool:
         return (
@@ -142,23 +144,31 @@ class Result:
     spread_after: float
     overloaded_before: int
     overloaded_after: int
+    command_seconds: float | None = None
+    """Until its command had ended; None: it has none, or was still at it."""
+    exit_code: int | None = None
 
 
-async def run(only: str, workloads: int, say: Callable[[str], None]) -> list[Result]:
+async def run(
+    only: str,
+    workloads: int,
+    say: Callable[[str], None],
+    scenarios: Sequence[Scenario] = SCENARIOS,
+) -> list[Result]:
     """`only` lists scenarios by letter, or letter/contender; empty means all of them. `workloads` 0
     means as many as the scenario is meant to have.
     """
     results = []
-    for scenario, contender in chosen(only):
+    for scenario, contender in chosen(only, scenarios):
         say(f"({scenario.letter}) {scenario.title}: {contender}")
         results.append(await _measure(scenario, contender, workloads))
     return results
 
 
-def chosen(only: str) -> list[tuple[Scenario, str]]:
+def chosen(only: str, scenarios: Sequence[Scenario] = SCENARIOS) -> list[tuple[Scenario, str]]:
     return [
         (scenario, contender)
-        for scenario in SCENARIOS
+        for scenario in scenarios
         for contender in scenario.entries
         if is_chosen(only, scenario.letter, contender)
     ]
@@ -185,7 +195,7 @@ async def _let_loose(scenario: Scenario, contender: str, stage: Stage) -> Result
         entry.contender(stage, entry.seconds) as start,
     ):
         recorder.start_the_clock()
-        acting = asyncio.ensure_future(start())
+        acting = asyncio.ensure_future(_timed(start))
         is_over = True
         if entry.until is Until.COMMAND:
             await asyncio.wait([acting], timeout=entry.seconds)
@@ -194,11 +204,10 @@ async def _let_loose(scenario: Scenario, contender: str, stage: Stage) -> Result
         is_reached = partial(entry.is_done, stage)
         is_done = await recorder.until(is_reached, entry.seconds) and is_over
         timeline = recorder.timeline(done=is_done)
-        await asyncio.wait([acting], timeout=_LAST_WORD_SECONDS)
-        if acting.done():
-            acting.result()
-        else:
-            acting.cancel()
+        await asyncio.wait([acting], timeout=entry.last_word_seconds)
+        code, command_seconds = await _end(acting)
+        # Who still evicts somebody now is not let off.
+        whole = recorder.timeline(done=False)
         audit = await world.audit(auditor)
     return Result(
         scenario=scenario,
@@ -207,12 +216,31 @@ async def _let_loose(scenario: Scenario, contender: str, stage: Stage) -> Result
         workloads=len(stage.wanted),
         pods=sum(stage.wanted.values()),
         moved=timeline.moved(),
-        ever_below=len(timeline.ever_below()),
-        pod_seconds_missing=timeline.pod_seconds_missing(),
+        ever_below=len(whole.ever_below()),
+        pod_seconds_missing=whole.pod_seconds_missing(),
         seconds=timeline.ended - timeline.began,
         objects_changed=len(audit.changed_objects()),
         spread_before=stage.spread(timeline.at_the_beginning()),
         spread_after=stage.spread(timeline.at_the_end()),
         overloaded_before=stage.overloaded(timeline.at_the_beginning()),
         overloaded_after=stage.overloaded(timeline.at_the_end()),
+        command_seconds=command_seconds,
+        exit_code=code,
     )
+
+
+async def _timed(start: Start) -> tuple[int | None, float]:
+    began = time.monotonic()
+    code = await start()
+    return code, time.monotonic() - began
+
+
+async def _end(
+    acting: "asyncio.Future[tuple[int | None, float]]",
+) -> tuple[int | None, float | None]:
+    """The exit code of its command and its seconds, if it has one that has ended."""
+    if not acting.done():
+        acting.cancel()
+        return None, None
+    code, seconds = acting.result()
+    return code, None if code is None else seconds

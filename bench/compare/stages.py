@@ -33,14 +33,20 @@ class Stage:
     world: World
     wanted: dict[str, int]
     """Replicas by workload."""
-    source: str
-    """The node that is to be emptied; empty where it is about balance."""
+    sources: tuple[str, ...]
+    """The nodes that are to be emptied; none where it is about balance."""
     cores: dict[str, float]
     """By node, of those that are to bear the load: the spread is taken over these."""
 
+    @property
+    def source(self) -> str:
+        """Where there is one."""
+        [only] = self.sources
+        return only
+
     def is_done(self, pods: Pods) -> bool:
-        left = pods.on(self.source) if self.source else set()
-        return not left and pods.are_complete(self.wanted)
+        is_left = any(pods.on(node) for node in self.sources)
+        return not is_left and pods.are_complete(self.wanted)
 
     def spread(self, pods: Pods) -> float:
         """The fullest node less the emptiest, in per cent of their CPU that is requested."""
@@ -57,12 +63,19 @@ class Stage:
 
 async def one_node_to_empty(world: World, workloads: int) -> Stage:
     """As a node before its upgrade: everything on one, eight more stand empty."""
-    return await _on_one_node(world, _workloads(_SOME_REPLICAS, workloads), budgets=False)
+    return await _on_full_nodes(world, _workloads(_SOME_REPLICAS, workloads), budgets=False)
 
 
 async def one_node_to_empty_under_budgets(world: World, workloads: int) -> Stage:
     """The same, and each workload has a budget that lets nobody evict a pod of it."""
-    return await _on_one_node(world, _workloads(_FEW_REPLICAS, workloads), budgets=True)
+    return await _on_full_nodes(world, _workloads(_FEW_REPLICAS, workloads), budgets=True)
+
+
+async def two_nodes_to_empty(world: World, workloads: int) -> Stage:
+    """The pods of one node, on two, so that of many workloads some are on either."""
+    return await _on_full_nodes(
+        world, _workloads(_SOME_REPLICAS, workloads), budgets=False, nodes=2
+    )
 
 
 async def half_of_the_nodes_full(world: World, workloads: int) -> Stage:
@@ -71,7 +84,7 @@ async def half_of_the_nodes_full(world: World, workloads: int) -> Stage:
     empty = await world.add_nodes(4, **_SIZE)
     wanted = _workloads((4,), workloads)
     await _deploy(world, wanted, _MIXED, kept_empty=empty)
-    return Stage(world=world, wanted=wanted, source="", cores=dict.fromkeys((*full, *empty), 16.0))
+    return Stage(world=world, wanted=wanted, sources=(), cores=dict.fromkeys((*full, *empty), 16.0))
 
 
 async def large_nodes_and_small_pods(world: World, workloads: int) -> Stage:
@@ -88,16 +101,20 @@ async def large_nodes_and_small_pods(world: World, workloads: int) -> Stage:
     share = _FILLED * sum(full.values()) * 1000 / (30 * workloads) / (sum(_SMALL) / len(_SMALL))
     sizes = [round(each * share) for each in _SMALL]
     await _deploy(world, wanted, sizes, kept_empty=list(empty), scratch=True)
-    return Stage(world=world, wanted=wanted, source="", cores=full | empty)
+    return Stage(world=world, wanted=wanted, sources=(), cores=full | empty)
 
 
-async def _on_one_node(world: World, wanted: dict[str, int], *, budgets: bool) -> Stage:
-    [source] = await world.add_nodes(1, **_SIZE)
+async def _on_full_nodes(
+    world: World, wanted: dict[str, int], *, budgets: bool, nodes: int = 1
+) -> Stage:
+    sources = await world.add_nodes(nodes, **_SIZE)
     empty = await world.add_nodes(8, **_SIZE)
     if budgets:
         await world.create(*(builders.budget(name, maxUnavailable=0) for name in wanted))
     await _deploy(world, wanted, _ALIKE, kept_empty=empty)
-    return Stage(world=world, wanted=wanted, source=source, cores=dict.fromkeys(empty, 16.0))
+    return Stage(
+        world=world, wanted=wanted, sources=tuple(sources), cores=dict.fromkeys(empty, 16.0)
+    )
 
 
 async def _deploy(

@@ -1,7 +1,7 @@
 """Prints the figures of all contenders as one table."""
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from rich.console import Console
 from rich.table import Table
@@ -27,9 +27,21 @@ _COLUMNS = (
 
 
 def show(results: Sequence[Result], console: Console) -> None:
+    print_rows(results, console, _COLUMNS, figures)
+    for line in _goals(results):
+        console.print(line)
+
+
+def print_rows(
+    results: Sequence[Result],
+    console: Console,
+    columns: Sequence[str],
+    figures_of: Callable[[Result], Sequence[str]],
+) -> None:
+    """Scene by scene, under what they were measured."""
     table = Table(box=None, padding=(0, 1))
     table.add_column("", no_wrap=True)
-    for name in _COLUMNS:
+    for name in columns:
         table.add_column(name, justify="right")
     scenario = None
     for result in results:
@@ -37,14 +49,12 @@ def show(results: Sequence[Result], console: Console) -> None:
             scenario = result.scenario
             table.add_section()
             table.add_row(f"({scenario.letter}) {scenario.title}:")
-        table.add_row(f"  {result.contender}", *figures(result))
-    console.print(_conditions())
+        table.add_row(f"  {result.contender}", *figures_of(result))
+    console.print(conditions())
     console.print(table)
-    for line in _goals(results):
-        console.print(line)
 
 
-def _conditions() -> str:
+def conditions() -> str:
     control_plane, peer = build.read_pins(), build.read_pins("descheduler")
     programs = f"Kubernetes and kubectl {control_plane.version}, descheduler {peer.version}"
     return f"{programs}, {os.cpu_count()} cores; a pod takes {START_UP} to start\n"

@@ -18,6 +18,11 @@ _ROOT = Path("/sys/fs/cgroup")
 _REMOVE_SECONDS = 20.0
 _SHARES = 16 * 1024
 """As much as so many other processes that want all they can get, for all nodes together."""
+_DAEMONS = "system"
+_DAEMON_SHARES = 1024
+"""Beside the same for each core of the pods, as systemd and kubelets have it. With less, kube-proxy
+heard so late of what had ended, on a busy machine, that requests were lost.
+"""
 
 
 def controllers() -> dict[str, Path]:
@@ -63,6 +68,19 @@ def _make(controller: str, own: Path, supervisor: int, node: str) -> Path:
 def join(folders: list[Path]) -> None:
     for folder in folders:
         (folder / "cgroup.procs").write_text(str(os.getpid()))
+
+
+def join_daemons() -> None:
+    """From within a node, which sees its own folders as the root: what it starts from now on runs
+    in one cgroup beside that of its pods, as systemd has it. Otherwise each of its processes would
+    count as much as all pods of a core together.
+    """
+    folders = [mounted_at(name) / _DAEMONS for name in controllers()]
+    for folder in folders:
+        folder.mkdir(exist_ok=True)
+        if (shares := folder / "cpu.shares").is_file():
+            shares.write_text(str(_DAEMON_SHARES))
+    join(folders)
 
 
 def remove(supervisor: int) -> None:

@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from testbed.realnodes import namespaces
-from testbed.realnodes.cgroups import controllers, mounted_at
+from testbed.realnodes.cgroups import controllers, join_daemons, mounted_at
 from testbed.realnodes.settings import (
     CONTAINERD_SOCKET,
     STATE,
@@ -211,6 +211,7 @@ def _live(node: Node) -> None:
     programs = Programs(node)
     try:
         mount_all()
+        join_daemons()
         socket.sethostname(node.name)
         _listen()
         programs.start_all()

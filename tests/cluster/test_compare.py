@@ -4,6 +4,7 @@ import io
 
 from rich.console import Console
 
+from bench.compare import guard_tables, guarding
 from bench.compare.running import Result, run
 from bench.compare.tables import show
 
@@ -42,6 +43,21 @@ async def test_balancing() -> None:
     assert (ours.moved > 0, ours.is_done) == (True, True)
     assert ours.spread_before > 10 >= ours.spread_after
     assert (ours.ever_below, ours.objects_changed) == (0, 0)
+
+
+async def test_somebody_else_empties_a_node_beside_the_guard() -> None:
+    """With the default configuration, and the certificate that it makes itself."""
+    only = "f/kubectl drain (guarded)"
+    [ours, *_] = results = await run(only, WORKLOADS, print, guarding.SCENARIOS[:1])
+    assert (ours.moved, ours.pods, ours.is_done) == (7, 7, True)
+    assert (ours.ever_below, ours.pod_seconds_missing) == (0, 0)
+    assert (ours.exit_code, ours.objects_changed) == (0, 0)
+    console = Console(file=io.StringIO(), highlight=False, width=200)
+    guard_tables.show(results, console)
+    assert isinstance(console.file, io.StringIO)
+    printed = console.file.getvalue()
+    assert "0 of 4 below, goal 0: yes" in printed
+    assert "exit code 0, goal 0: yes" in printed
 
 
 def printed_table(results: list[Result]) -> str:

@@ -3,25 +3,21 @@
 import asyncio
 import contextlib
 import signal
-import socket
 import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any
 
-import aiohttp
 import pytest
 import yaml
 from aiohttp import web
 
 from testbed.api import Object
 from testbed.audit import is_ready
-from testbed.builders import deployment, pod, pod_spec, workload
+from testbed.builders import pod, pod_spec, workload
 from testbed.faultproxy import Match, drop_reply
-from testbed.processes import Running
+from tests.cluster.extending import Extended, all_placed, by_node, extended, free_port, pods_of
 from tests.scenarios.looping import as_admin
 from tests.scenarios.own_cluster import OwnControlPlane, own_control_plane
 from tests.scenarios.world import RealWorld
@@ -39,158 +35,6 @@ BINDING = {
 async def own(tmp_path: Path) -> AsyncIterator[OwnControlPlane]:
     async with own_control_plane(tmp_path) as started:
         yield started
-
-
-def free_port() -> int:
-    with socket.socket() as found:
-        found.bind(("127.0.0.1", 0))
-        return int(found.getsockname()[1])
-
-
-@dataclass
-class Extended:
-    """A control plane whose scheduler asks us."""
-
-    own: OwnControlPlane
-    file: Path
-    port: int
-    metrics_port: int
-
-    @property
-    def world(self) -> RealWorld:
-        return self.own.real
-
-    @asynccontextmanager
-    async def running(self) -> AsyncIterator[Running]:
-        """`rescheduler run`, from when it knows the cluster."""
-        started = await self.world.start_command("run", "--config", str(self.file))
-        try:
-            await self.world.wait("it is ready", lambda: self._says(started, "/readyz", "ok"))
-            await self.world.wait("a table is made", self._has_answered)
-            yield started
-        finally:
-            if not started.has_ended:
-                started.kill()
-            await started.finish()
-
-    async def _says(self, started: Running, path: str, word: str) -> bool:
-        assert not started.has_ended, started.told()
-        return word in await self._get(path)
-
-    async def _has_answered(self) -> bool:
-        """By more than letting everything pass."""
-        await self.scores(["nobody"])
-        return await self.metric('extender_requests_total{result="ok",verb="score"}') >= 1
-
-    async def says_ready(self) -> str:
-        return await self._get("/readyz?verbose")
-
-    async def scores(self, nodes: list[str]) -> dict[str, int]:
-        body = {"Pod": {"metadata": {}, "spec": {"containers": []}}, "NodeNames": nodes}
-        async with (
-            aiohttp.ClientSession() as session,
-            session.post(f"http://127.0.0.1:{self.port}/prioritize", json=body) as answer,
-        ):
-            return {each["Host"]: each["Score"] for each in await answer.json()}
-
-    async def bind(self, bound: Object, uid: str, node: str) -> str:
-        """As a scheduler does; what is wrong with it."""
-        metadata = bound["metadata"]
-        names = {"PodName": metadata["name"], "PodNamespace": metadata["namespace"]}
-        async with (
-            aiohttp.ClientSession() as session,
-            session.post(
-                f"http://127.0.0.1:{self.port}/bind", json={**names, "PodUID": uid, "Node": node}
-            ) as answer,
-        ):
-            return str((await answer.json())["Error"])
-
-    async def _get(self, path: str) -> str:
-        with contextlib.suppress(aiohttp.ClientError):
-            async with (
-                aiohttp.ClientSession() as session,
-                session.get(f"http://127.0.0.1:{self.metrics_port}{path}") as answer,
-            ):
-                return await answer.text()
-        return ""
-
-    async def counts(self, series: str, least: float = 1) -> None:
-        """Waits: for half a second it tells the same."""
-
-        async def does() -> bool:
-            return await self.metric(series) >= least
-
-        await self.world.wait(f"{series} is {least:g}", does)
-
-    async def metric(self, series: str) -> float:
-        lines = (await self._get("/metrics")).splitlines()
-        wanted = f"rescheduler_{series} "
-        return next((float(line.split()[-1]) for line in lines if line.startswith(wanted)), 0.0)
-
-
-async def extended(own: OwnControlPlane, *points: str, **args: Any) -> Extended:  # noqa: ANN401
-    """Starts the scheduler anew, as the operator of the Go plugin has configured it."""
-    world, port, metrics_port = own.real, free_port(), free_port()
-    given = {
-        "scope": {"namespaces": [world.name]},
-        "extender": {"port": port},
-        "serving": {"port": metrics_port, "bindAddress": "127.0.0.1"},
-        # So that nobody else changes the picture.
-        "enabledStrategies": [],
-        **args,
-    }
-    folder = own.owned.instance.folder
-    document = {
-        "apiVersion": "kubescheduler.config.k8s.io/v1",
-        "kind": "KubeSchedulerConfiguration",
-        "leaderElection": {"leaderElect": False},
-        "clientConnection": {
-            "kubeconfig": str(folder / "scheduler.kubeconfig"),
-            "qps": 500,
-            "burst": 1000,
-        },
-        "profiles": [
-            {
-                "schedulerName": "default-scheduler",
-                "plugins": {each: {"enabled": [{"name": "Rescheduler"}]} for each in points},
-                "pluginConfig": [{"name": "Rescheduler", "args": given}],
-            }
-        ],
-    }
-    file, printed = world.folder / "operator.yaml", world.folder / "for-kube-scheduler.yaml"
-    file.write_text(yaml.safe_dump(document))
-    command = await as_admin_without_login(world, "config", "scheduler", "-f", str(file))
-    printed.write_text(command)
-    await asyncio.to_thread(own.owned.kill, "kube-scheduler")
-    await asyncio.to_thread(own.owned.start, "kube-scheduler", config=str(printed))
-    return Extended(own, file, port, metrics_port)
-
-
-async def as_admin_without_login(world: RealWorld, *arguments: str) -> str:
-    process = await world.start_unprivileged(*arguments)
-    run = await process.finish()
-    assert run.code == 0, run
-    return str(run.out)
-
-
-def pods_of(size: int, app: str = "burst", cpu: str = "100m") -> Object:
-    return deployment(app, replicas=size, spec=pod_spec(cpu=cpu, memory="64Mi"))
-
-
-async def by_node(world: RealWorld, app: str) -> dict[str, int]:
-    counts = dict.fromkeys(world.nodes, 0)
-    for each in await world.pods(app):
-        if node := each["spec"].get("nodeName"):
-            counts[node] += 1
-    return counts
-
-
-async def all_placed(world: RealWorld, app: str, size: int) -> dict[str, int]:
-    async def is_done() -> bool:
-        return sum((await by_node(world, app)).values()) == size
-
-    await world.wait(f"all {size} are placed", is_done)
-    return await by_node(world, app)
 
 
 async def test_new_pods_keep_away_from_maintenance_and_overload(own: OwnControlPlane) -> None:
@@ -390,16 +234,19 @@ async def test_steers_where_the_api_server_does_not(own: OwnControlPlane) -> Non
         assert run.code == 0, (run, ours.told())
         await world.wait("it is on the target", lambda: _is_on(world, "db", target))
         await asked.counts('extender_steered_pods_total{result="steered"}')
+        [record] = await world.api.list("PodMigration", world.name)
+        assert "not steered" not in record["status"]["message"]
 
 
 async def test_who_stands_by_answers_too(own: OwnControlPlane, tmp_path: Path) -> None:
     world = own.real
     nodes = await world.add_nodes(2, cpu="8", memory="32Gi")
     await world.deploy(pods_of(6, "filler", cpu="1"), on=nodes[0])
-    leader, follower = ([free_port(), free_port()] for _ in range(2))
     async with contextlib.AsyncExitStack() as stack:
-        for ports in (leader, follower):
-            asked = Extended(own, replica_file(world, tmp_path, *ports), *ports)
+        for _ in ("leader", "follower"):
+            port, metrics_port = free_port(), free_port()
+            file = replica_file(world, tmp_path, port, metrics_port)
+            asked = Extended(own, file, port, metrics_port)
             await stack.enter_async_context(asked.running())
             assert await _prefers(asked, nodes)
         told = await asked.says_ready()

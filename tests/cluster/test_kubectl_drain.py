@@ -53,7 +53,7 @@ async def test_a_replication_controller_makes_its_pods_anew(world: World) -> Non
     drained = await as_admin(world, "drain", full, "--config", str(world.configuration()))
     assert drained.code == 0, drained
     assert await world.nodes_of("replicated") == [empty] * 2
-    assert {each["status"]["method"] for each in await world.records()} == {"Steer"}
+    assert {each["status"]["way"] for each in await world.records()} == {"Recreate"}
 
 
 async def test_both_take_the_same_pods(world: World, kubectl: Path) -> None:

@@ -128,12 +128,12 @@ async def test_the_pass_goes_on_to_the_next_workload(world: World, policy: str) 
 async def test_goes_another_way_where_it_may(world: World, policy: str) -> None:
     _, empty = await stage(world, policy)
     moved, *_ = await world.pods("web")
-    await ask(world, moved, empty, mayInterrupt=True)
+    await ask(world, moved, empty, mayRecreate=True)
     async with world.auditor() as auditor:
         run = await world.run(**NO_STRATEGY)
         audit = await world.audit(auditor)
     [record] = await world.records()
-    assert (record["status"]["phase"], record["status"]["method"]) == ("Completed", "Steer"), run
+    assert (record["status"]["phase"], record["status"]["way"]) == ("Completed", "Recreate"), run
     await world.wait("web is complete", lambda: world.is_complete("web"))
     pods = await world.pods("web")
     assert moved["metadata"]["uid"] not in {each["metadata"]["uid"] for each in pods}

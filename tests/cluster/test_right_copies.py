@@ -145,7 +145,7 @@ async def test_it_is_told_once_for_the_workload(world: World) -> None:
     assert first["reason"] == "CopyDiffers"
     # Not tried: it says what the first one met.
     assert second["reason"] == "NotNow"
-    assert f"it would have to be interrupted by now: {first['message']}" in second["message"]
+    assert f"it would have to be recreated by now: {first['message']}" in second["message"]
     assert len(run.said("no copies of this workload's pods are made for a while")) == 1
     assert len(audit.pods_made()) == 1
     assert await world.nodes_of("web") == [full] * 3
@@ -164,8 +164,8 @@ async def test_a_drain_then_goes_another_way(world: World) -> None:
     pods = await world.pods("web")
     assert [each["spec"]["nodeName"] for each in pods] == [empty] * 3
     assert all(map(is_complete, pods)), pods
-    methods = [each["status"]["method"] for each in await world.records()]
-    assert methods.count("Steer") == 3
+    ways = [each["status"]["way"] for each in await world.records()]
+    assert ways.count("Recreate") == 3
     await assert_nothing_of_ours_is_left(world)
 
 

@@ -67,7 +67,7 @@ def be_in_every_trouble(first: Board, second: Board) -> None:
     second.publish(replace(LEADING, is_synced=False))
     first.record.passed(0.1, well=False)
     first.record.moved("LoadBalancing", "Surge", "NotReadyInTime", 9.0)
-    first.record.moved("NodeMaintenance", "Steer", "ReplacementNotReady", 9.0)
+    first.record.moved("NodeMaintenance", "Recreate", "ReplacementNotReady", 9.0)
     first.heard("get", "pods", 503, 0.1)
 
 

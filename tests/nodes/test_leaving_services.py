@@ -14,7 +14,7 @@ from tests.scenarios.judging import assert_nobody_noticed
 EXITS = server("-sigterm=exit")
 REASON = "LeavingItsServices"
 BRIEF = {"migration": {"linger": "8s"}}
-"""So that a kubelet is put off once only, and those that nobody moves any more are back sooner."""
+"""So that those that nobody moves any more are back sooner."""
 
 
 async def test_draining_loses_none(world: World, nodes: RealNodes) -> None:

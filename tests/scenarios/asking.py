@@ -9,12 +9,14 @@ from testbed.scenarios import Scene
 async def ask(
     world: Scene,
     pod: Object,
-    target: str,
+    target: str = "",
     *,
     namespace: str = "",
     **spec: Any,  # noqa: ANN401
 ) -> Object:
-    """The record, as created. Its name is the pod's, so that a test knows it."""
+    """The record, as created. Its name is the pod's, so that a test knows it. Without a target it
+    is left to the planner.
+    """
     metadata = pod["metadata"]
     return await world.api.create(
         {
@@ -24,7 +26,7 @@ async def ask(
             "spec": {
                 "pod": {"name": metadata["name"], "uid": metadata["uid"]},
                 "source": pod["spec"]["nodeName"],
-                "target": target,
+                **({"target": target} if target else {}),
                 "strategy": "Manual",
                 "reason": "a test",
                 **spec,

@@ -70,7 +70,7 @@ WAYS = {
     ),
     "steer": Way(
         deploy_web=_stateful_set,
-        asked={"mayInterrupt": True},
+        asked={"mayRecreate": True},
         requests={
             **_OF_BOTH,
             "label": Match(verb="patch", resource="podmigrations"),

@@ -84,7 +84,7 @@ async def move(
     **spec: Any,  # noqa: ANN401 - of the record
 ) -> Moved:
     async with world.auditor() as auditor:
-        asked = await ask(world, pod, target, **{"mayInterrupt": True, **spec})
+        asked = await ask(world, pod, target, **{"mayRecreate": True, **spec})
         figures = await carry_out(world, migration)
         audit = await world.audit(auditor)
     name = asked["metadata"]["name"]

@@ -40,7 +40,7 @@ async def on(world: World, node: str) -> list[str]:
 
 def verdicts(records: list[Object]) -> list[tuple[str, str, str]]:
     statuses = [each["status"] for each in records]
-    return sorted((each["phase"], each["reason"], each["method"]) for each in statuses)
+    return sorted((each["phase"], each["reason"], each["way"]) for each in statuses)
 
 
 # ---------------------------------------------------------------------- they leave
@@ -55,7 +55,7 @@ async def test_drain_takes_pods_of_any_owner_one_at_a_time(world: World, kind: s
         assert run.lines[-1] == f"node/{full} drained: 3 pods moved"
         assert operator.fewest_ready == 2
         records = await world.records()
-        assert verdicts(records) == [("Completed", "Completed", "Steer")] * 3
+        assert verdicts(records) == [("Completed", "Completed", "Recreate")] * 3
         for record in records:
             assert record["status"]["newPod"]["node"] == record["spec"]["target"]
             assert "fallback" not in record["status"], "the API server was not seen to steer"
@@ -81,7 +81,7 @@ async def test_a_label_takes_them_too(world: World, kind: str) -> None:
 
         await world.wait("all moves are over", are_over)
         assert operator.fewest_ready == 2
-        assert verdicts(await world.records()) == [("Completed", "Completed", "Steer")] * 3
+        assert verdicts(await world.records()) == [("Completed", "Completed", "Recreate")] * 3
 
 
 async def test_nobody_takes_them_to_balance(world: World) -> None:

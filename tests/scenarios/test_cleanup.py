@@ -302,3 +302,38 @@ async def test_what_cannot_be_removed_is_told_and_the_rest_goes(world: World) ->
     assert cleaned.err.endswith(": not yours")
     assert (await cleanup(world, "--all")).code == 0
     await assert_nothing_is_left(world)
+
+
+def webhook(name: str, namespace: str) -> Object:
+    service = {"name": "rescheduler-guard", "namespace": namespace, "path": "/guard"}
+    return {
+        "apiVersion": "admissionregistration.k8s.io/v1",
+        "kind": "ValidatingWebhookConfiguration",
+        "metadata": {"name": name},
+        "webhooks": [
+            {
+                "name": "guard.rescheduler.io",
+                "clientConfig": {"service": service},
+                "failurePolicy": "Ignore",
+                "sideEffects": "None",
+                "admissionReviewVersions": ["v1"],
+            }
+        ],
+    }
+
+
+async def test_the_api_server_is_told_to_ask_us_no_more(world: World) -> None:
+    """About evictions, if it asks us, and not another installation."""
+    kind, name = "ValidatingWebhookConfiguration", "rescheduler-guard"
+    line = f"validatingwebhookconfiguration.admissionregistration.k8s.io/{name} deleted"
+    try:
+        await world.api.create(webhook(name, "elsewhere"))
+        assert line not in (await cleanup(world)).lines
+        assert await world.api.find(kind, None, name) is not None
+    finally:
+        await world.api.delete(kind, None, name)
+    await world.api.create(webhook(name, world.name))
+    told = await cleanup(world, "--dry-run")
+    assert f"{line} (dry run)" in told.lines
+    assert (await cleanup(world)).lines[0] == line
+    assert await world.api.find(kind, None, name) is None

@@ -120,14 +120,14 @@ WAYS = {
     ),
     "copy": Way(deploy_web=_standalone, writes=(12, 15)),
     "steer-a-stateful-set": Way(
-        deploy_web=_stateful_set, asked={"mayInterrupt": True}, is_noticed=True, writes=(14, 17)
+        deploy_web=_stateful_set, asked={"mayRecreate": True}, is_noticed=True, writes=(14, 17)
     ),
     "steer-a-recreated-deployment": Way(
-        deploy_web=_recreated, asked={"mayInterrupt": True}, is_noticed=True, writes=(14, 18)
+        deploy_web=_recreated, asked={"mayRecreate": True}, is_noticed=True, writes=(14, 18)
     ),
     "evict-unsteered": Way(
         deploy_web=_stateful_set,
-        asked={"mayInterrupt": True, "settings": {"coordination": False}},
+        asked={"mayRecreate": True, "settings": {"coordination": False}},
         is_noticed=True,
         writes=(8, 11),
     ),

@@ -81,8 +81,8 @@ async def test_a_node_that_is_emptied_says_so_once(world: World) -> None:
     async with controller(world, **{**LABELLED, "reschedulingInterval": "1s"}) as running:
         await label(world, full)
         await world.wait("the node says so", told(world, "NodeEmptied", "Node", 1))
-        cycles = len(running.said("pass ended"))
-        await running.says("pass ended", times=cycles + 3)
+        passes = len(running.said("pass ended"))
+        await running.says("pass ended", times=passes + 3)
     [emptied] = await events(world, "NodeEmptied", "Node")
     assert emptied["count"] == 1
     assert await events(world, "StaysOnNode") == []

@@ -15,7 +15,7 @@ from tests.scenarios.world import World
 
 MAINTENANCE = HISTORY + "maintenance"
 DRAIN = "or use rescheduler drain"
-INTERRUPTED = frozenset({"numbered"})
+RECREATED = frozenset({"numbered"})
 """Those that have to end before their successors begin."""
 
 
@@ -58,7 +58,7 @@ async def test_by_command_all_leave_but_those_that_say_so_themselves(own: OwnClu
     [line] = [each for each in run.err.splitlines() if "/opted-out-" in each]
     assert f"its label {HISTORY}rescheduling keeps it out: take it off" in line
     assert "1 pod stays" in run.err
-    assert_nobody_was_missed(audit, but=INTERRUPTED)
+    assert_nobody_was_missed(audit, but=RECREATED)
     await assert_all_are_elsewhere(world, full)
     # Its work begins anew.
     assert len(await world.nodes_of("task")) == 1
@@ -79,7 +79,7 @@ async def test_by_label_what_is_excluded_stays_too(own: OwnCluster) -> None:
         audit = await world.audit(auditor)
         lines = running.said("pod stays on node in maintenance")
         told = {line["pod"].split("/")[1]: line["because"] for line in lines}
-    assert_nobody_was_missed(audit, but=INTERRUPTED)
+    assert_nobody_was_missed(audit, but=RECREATED)
     await assert_all_are_elsewhere(world, full)
     reasons = {
         "task": f"it belongs to a Job, and pods.jobs is Never: set it to WhenAsked, {DRAIN}",

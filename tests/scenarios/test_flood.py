@@ -28,9 +28,9 @@ async def test_the_loop_goes_on_and_what_is_real_among_them_is_moved(world: Worl
     settings = {"enabledStrategies": [], "reschedulingInterval": "1s"}
     retention = {"retention": {"maxCount": 100}, "retry": {"attempts": 1}}
     async with controller(world, **settings, migration=retention) as running:
-        first_cycle = await running.says("pass ended")
+        first_pass = await running.says("pass ended")
         await running.says("pass ended", times=3)
-        assert first_cycle["under_way"] > many / 2
+        assert first_pass["under_way"] > many / 2
         await world.wait("the real one is moved", lambda: _is_completed(world, pod))
         # What has ended goes, but for what is kept; the oldest last.
         await world.wait("the oldest is gone", lambda: _is_gone(world, "flood-0"))

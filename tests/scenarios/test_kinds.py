@@ -43,8 +43,8 @@ async def test_refuses_where_the_only_label_is_what_a_budget_selects_by(world: S
         run = await world.run()
         audit = await world.audit(auditor)
     assert run.code == 0, run
-    # Moving it would interrupt it, which nobody has asked for.
-    assert {"pods.interruptions" in line["because"] for line in run.said("pod stays")} == {True}
+    # Moving it would recreate it, which nobody has asked for.
+    assert {"pods.recreate" in line["because"] for line in run.said("pod stays")} == {True}
     assert audit.writes() == []
     assert _uids(await world.pods("web")) == before
 
@@ -174,7 +174,7 @@ async def test_touches_no_pod_of_a_kind_that_it_cannot_move_and_says_why(world: 
     small = pod_spec(cpu="200m") | {"nodeSelector": {"kubernetes.io/hostname": full}}
     reasons = {
         "alone": "it is a bare pod, and pods.barePods is WhenAsked",
-        "numbered": "pods.interruptions",
+        "numbered": "pods.recreate",
         "everywhere": "it belongs to a DaemonSet",
         "task": "pods.jobs",
     }

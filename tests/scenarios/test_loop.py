@@ -31,9 +31,9 @@ async def is_on(world: World, app: str, node: str, count: int) -> bool:
     return await world.nodes_of(app) == [node] * count
 
 
-def _is_at_rest(cycle: Mapping[str, Any]) -> bool:
+def _is_at_rest(ended: Mapping[str, Any]) -> bool:
     """What is under way when it is stopped stays marked for whoever goes on."""
-    return not cycle["planned"] and not cycle["under_way"]
+    return not ended["planned"] and not ended["under_way"]
 
 
 async def test_goes_on_from_pass_to_pass_and_says_one_sentence_each(world: World) -> None:
@@ -197,9 +197,9 @@ async def test_a_dry_run_plans_and_changes_nothing(world: World) -> None:
     async with world.auditor() as auditor:
         async with controller(world, "--dry-run", **settings) as running:
             would = await running.says("pod would be moved", times=3)
-            cycle = await running.says("pass ended")
+            ended = await running.says("pass ended")
             assert (await running.stop()).code == 0
         audit = await world.audit(auditor)
     assert (would["source"], would["target"]) == (full, empty)
-    assert "would move 2" in cycle["summary"]
+    assert "would move 2" in ended["summary"]
     assert audit.writes() == []

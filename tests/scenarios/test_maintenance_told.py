@@ -87,9 +87,9 @@ async def test_it_says_that_it_is_empty_and_writes_only_when_that_changes(world:
         async with controller(world, **settings) as running:
             await label(world, full, "true")
             await world.wait("it is empty", says(world, full, lambda words: words == EMPTY))
-            cycles = len(running.said("pass ended"))
+            passes = len(running.said("pass ended"))
             written = len([each for each in proxy.writes if TOLD.accepts(each)])
-            await running.says("pass ended", times=cycles + 3)
+            await running.says("pass ended", times=passes + 3)
             assert len([each for each in proxy.writes if TOLD.accepts(each)]) == written
     assert await world.nodes_of("web") == [empty]
 

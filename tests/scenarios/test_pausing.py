@@ -49,14 +49,14 @@ async def test_with_the_controller_down_it_is_noted_and_holds_from_the_next_star
         controller(world, reschedulingInterval="1s") as running,
     ):
         said = await running.says(SAYS_PAUSED)
-        cycle = await running.says("pass ended", times=3)
+        ended = await running.says("pass ended", times=3)
         audit = await world.audit(auditor)
         assert (await running.stop()).code == 0
     assert audit.writes() == []
     assert (said["by"], said["because"]) == ("ada", "storage upgrade")
     # It sees and plans all the same.
-    assert cycle["planned"] == 1
-    assert "by ada: storage upgrade" in cycle["paused"]
+    assert ended["planned"] == 1
+    assert "by ada: storage upgrade" in ended["paused"]
     assert await world.nodes_of("web") == [full] * 3
 
 

@@ -88,8 +88,8 @@ async def test_a_move_is_counted_and_timed(world: World) -> None:
             assert (await running.stop()).code == 0
         audit = await world.audit(auditor)
     assert found["rescheduler_leader"] == found["rescheduler_synced"] == 1
-    assert found['rescheduler_cycles_total{result="success"}'] >= 2
-    assert found['rescheduler_cycles_total{result="error"}'] == 0
+    assert found['rescheduler_passes_total{result="success"}'] >= 2
+    assert found['rescheduler_passes_total{result="error"}'] == 0
     assert found['rescheduler_step_duration_seconds_count{step="WaitReady"}'] >= 1
     assert found['rescheduler_move_duration_seconds_count{result="completed"}'] >= 1
     assert found['rescheduler_plan_duration_seconds_count{strategy="LoadBalancing"}'] >= 2
@@ -149,7 +149,7 @@ async def test_probes_are_answered_before_anything_is_listed(world: World) -> No
     assert "[+]role ok: leading\n[+]api-server ok\n" in waits.text
     assert "[-]sync failed: not everything is listed yet\n" in waits.text
     assert (found["rescheduler_leader"], found["rescheduler_synced"]) == (1, 0)
-    assert found["rescheduler_ready"] == found['rescheduler_cycles_total{result="success"}'] == 0
+    assert found["rescheduler_ready"] == found['rescheduler_passes_total{result="success"}'] == 0
 
 
 async def test_who_debugs_is_answered_on_loopback_only(world: World) -> None:
@@ -251,7 +251,7 @@ async def test_a_steered_eviction_that_falls_back_is_counted(own: OwnCluster) ->
     source, target = await source_and_target(world)
     await world.deploy(stateful_set(1), on=source)
     await world.cordon(source)
-    await ask(world, await pod_named(world, "web-0"), target, mayInterrupt=True)
+    await ask(world, await pod_named(world, "web-0"), target, mayRecreate=True)
     replica = Replica(world, free_port())
     brief = {"steerTimeout": "1s", "readyTimeout": "30s"}
     async with controller(

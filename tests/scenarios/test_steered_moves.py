@@ -10,7 +10,7 @@ import pytest
 
 from rescheduler.config import Migration
 from rescheduler.migrate.deciding.facts import Intent, Owner
-from rescheduler.migrate.deciding.steer import probing
+from rescheduler.migrate.deciding.recreate import probing
 from testbed.api import Object, path_of
 from testbed.builders import behaviour, budget, job, pod_spec, workload
 from tests.scenarios.asking import ask
@@ -92,7 +92,7 @@ async def test_a_pod_of_a_replica_set_goes_where_it_should(world: World, kind: s
     bare = workload("ReplicaSet", "web", replicas=2)
     await world.deploy(recreated(2) if kind == "recreated" else bare, on=source)
     pod, _ = await world.pods("web")
-    moved = await move(world, pod, target, method="Steer")
+    moved = await move(world, pod, target, way="Recreate")
     await assert_moved_alone(world, moved, pod, target)
 
 
@@ -105,7 +105,7 @@ async def test_a_pod_with_a_disk_that_one_node_at_a_time_may_have(world: World) 
     await world.deploy(workload("Deployment", "web", replicas=1, spec=spec), on=source)
     [pod] = await world.pods("web")
     moved = await move(world, pod, target)
-    assert moved.status["method"] == "Steer"
+    assert moved.status["way"] == "Recreate"
     await assert_moved_alone(world, moved, pod, target)
 
 
@@ -300,7 +300,7 @@ async def test_the_temporary_budget_gives_way_to_one_of_the_user(world: World) -
     [other] = await world.add_nodes(1)
     await world.cordon(other)
     async with world.auditor() as auditor:
-        await ask(world, await pod_named(world, "web-2"), target, mayInterrupt=True)
+        await ask(world, await pod_named(world, "web-2"), target, mayRecreate=True)
         moving = asyncio.create_task(carry_out(world, PATIENT))
         await world.wait_for_record("web-2", step="WaitReplacement")
         assert await _budgets(world) == [TEMPORARY]
@@ -355,7 +355,7 @@ async def test_two_pods_of_one_workload_go_one_after_the_other(world: World) -> 
     await world.deploy(stateful_set(3), on=source)
     async with world.auditor() as auditor:
         for name in ("web-0", "web-2"):
-            await ask(world, await pod_named(world, name), target, mayInterrupt=True)
+            await ask(world, await pod_named(world, name), target, mayRecreate=True)
         figures = await carry_out(world, PATIENT)
         audit = await world.audit(auditor)
     assert figures.completed == 2
@@ -368,7 +368,7 @@ async def test_two_pods_of_one_workload_go_one_after_the_other(world: World) -> 
 @pytest.mark.parametrize("replicas", [0, 2])
 async def test_who_scales_it_down_meanwhile_has_the_last_word(world: World, replicas: int) -> None:
     _, target = await set_trap(world)
-    await ask(world, await pod_named(world, "web-2"), target, mayInterrupt=True)
+    await ask(world, await pod_named(world, "web-2"), target, mayRecreate=True)
     moving = asyncio.create_task(carry_out(world, PATIENT))
     await world.wait_for_record("web-2", step="WaitReplacement")
     change = {"spec": {"replicas": replicas}}
@@ -384,7 +384,7 @@ async def test_what_is_temporary_does_not_outlast_its_time(world: World) -> None
     _, target = await set_trap(world)
     [other] = await world.add_nodes(1)
     await world.cordon(other)
-    await ask(world, await pod_named(world, "web-2"), target, mayInterrupt=True)
+    await ask(world, await pod_named(world, "web-2"), target, mayRecreate=True)
     brief = replace(PATIENT, clean_up_timeout_seconds=1.0)
     moving = asyncio.create_task(carry_out(world, brief))
     await world.wait_for_record("web-2", step="WaitReplacement")
@@ -413,7 +413,7 @@ async def test_a_group_waits_for_the_budget_that_lets_go_one_after_the_other(wor
     pods = [await pod_named(world, name) for name in ("web-1", "web-2")]
     group = {"id": "gang", "size": len(pods)}
     for each in pods:
-        await ask(world, each, target, mayInterrupt=True, group=group)
+        await ask(world, each, target, mayRecreate=True, group=group)
     await carry_out(world, replace(PATIENT, budget_timeout_seconds=3.0))
     ends = [each["status"] for each in await world.records()]
     assert [each["phase"] for each in ends] == ["Completed"] * 2, ends

@@ -100,7 +100,7 @@ WAYS = {
         writes=14,
         no_return=8,
         actions=OF_STEERING,
-        asked={"mayInterrupt": True},
+        asked={"mayRecreate": True},
         ends=frozenset({"Completed", "LandedElsewhere"}),
         loses=1,
     ),

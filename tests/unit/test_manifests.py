@@ -8,20 +8,26 @@ import yaml
 
 from rescheduler import __version__, config
 from rescheduler.cli.commands import cleanup
-from rescheduler.config import Configuration
+from rescheduler.config import Configuration, LeaderElection, guard
 from rescheduler.config.migration import FALLBACKS, Migration, TemporaryBudget
+from rescheduler.config.scheduling import SERVICE
 from rescheduler.config.stock_scheduler import Address, for_stock_scheduler
 from rescheduler.controller.shutdown import GRACE_SECONDS
 from rescheduler.documents.settings import document_of
 from rescheduler.migrate.deciding import records
 from rescheduler.model import names
-from rescheduler.model.podmigration import Method, Phase, Step
+from rescheduler.model.podmigration import Phase, Step, Way
+from rescheduler.serve.guard import PATH
 from rescheduler.wire.resources import POD_MIGRATIONS
+from testbed.installing import files_of
+from tools import chart, generate
+from tools import manifests as made
 
 MANIFESTS = Path(__file__).parents[2] / "manifests"
 INSTALLED = MANIFESTS / "rescheduler"
 SECOND_SCHEDULER = INSTALLED / "scheduler.yaml"
 OVERLAYS = sorted((MANIFESTS / "overlays").iterdir())
+COMPONENTS = sorted((MANIFESTS / "components").iterdir())
 
 Document = dict[str, Any]
 
@@ -36,13 +42,21 @@ def kustomization(folder: Path) -> Document:
 
 
 def installed() -> list[Document]:
-    files = kustomization(INSTALLED)["resources"]
-    return [document for file in files for document in documents(INSTALLED / file)]
+    return [document for file in files_of(INSTALLED) for document in documents(file)]
 
 
-def only(kind: str) -> Document:
-    [found] = [each for each in installed() if each["kind"] == kind]
+def only(kind: str, name: str = "") -> Document:
+    [found] = [
+        each
+        for each in installed()
+        if each["kind"] == kind and (not name or each["metadata"]["name"] == name)
+    ]
     return found
+
+
+def of_component(name: str) -> list[Document]:
+    files = files_of(MANIFESTS / "components" / name)
+    return [document for file in files for document in documents(file)]
 
 
 def schema(*path: str) -> Any:  # noqa: ANN401
@@ -60,6 +74,7 @@ def test_every_file_is_installed() -> None:
     others = {"kustomization.yaml", SECOND_SCHEDULER.name}
     there = {path.name for path in INSTALLED.glob("*.yaml")} - others
     assert there == set(kustomization(INSTALLED)["resources"])
+    assert kustomization(INSTALLED)["components"] == ["../components/admission-policy"]
 
 
 @pytest.mark.parametrize("document", installed(), ids=lambda each: each["kind"])
@@ -68,14 +83,44 @@ def test_everything_carries_our_label(document: Document) -> None:
 
 
 @pytest.mark.parametrize("folder", OVERLAYS, ids=lambda each: each.name)
-def test_an_overlay_changes_what_is_there(folder: Path) -> None:
+def test_an_overlay_is_what_is_installed_and_components(folder: Path) -> None:
     overlay = kustomization(folder)
     assert [(folder / each).resolve() for each in overlay["resources"]] == [INSTALLED]
-    patches = [yaml.safe_load(each["patch"]) for each in overlay["patches"]]
-    known = [(each["apiVersion"], each["kind"], each["metadata"]["name"]) for each in installed()]
-    assert patches
-    for patch in patches:
-        assert (patch["apiVersion"], patch["kind"], patch["metadata"]["name"]) in known
+    parts = [(folder / each).resolve() for each in overlay.get("components", ())]
+    assert set(parts) <= set(COMPONENTS)
+    assert parts or overlay["patches"]
+
+
+@pytest.mark.parametrize("folder", [*OVERLAYS, *COMPONENTS], ids=lambda each: each.name)
+def test_a_patch_is_of_what_is_there(folder: Path) -> None:
+    """One that meets nothing would be silent."""
+    known = [(each["kind"], each["metadata"]["name"]) for each in installed()]
+    for patch in kustomization(folder).get("patches", ()):
+        target = patch.get("target") or _named(yaml.safe_load(patch["patch"]))
+        met = [
+            name
+            for kind, name in known
+            if kind == target["kind"] and target.get("name", name) == name
+        ]
+        assert met, target
+
+
+def _named(patch: Document) -> Document:
+    """Whom a patch is for that says it itself."""
+    return {"kind": patch["kind"], "name": patch["metadata"]["name"]}
+
+
+@pytest.mark.parametrize("folder", COMPONENTS, ids=lambda each: each.name)
+def test_a_component_brings_all_its_files_and_grants_nothing_by_wildcard(folder: Path) -> None:
+    found = kustomization(folder)
+    assert found["kind"] == "Component"
+    others = [path for path in folder.glob("*.yaml") if path.name != "kustomization.yaml"]
+    applied = {path.name for path in others if not path.read_text().startswith("# Not applied")}
+    assert applied == set(found.get("resources", ()))
+    rules = [rule for each in of_component(folder.name) for rule in each.get("rules", ())]
+    for rule in rules:
+        values = [*rule["apiGroups"], *rule["resources"], *rule["verbs"]]
+        assert not [value for value in values if "*" in value], rule
 
 
 def test_the_resource_definition_is_that_of_the_package() -> None:
@@ -95,6 +140,82 @@ def pod() -> Document:
 def container() -> Document:
     [found] = pod()["containers"]
     return dict(found)
+
+
+def test_what_is_made_from_other_files_is_up_to_date() -> None:
+    assert generate.ALERT_RULES.read_text() == made.alert_rules(), "run make generate"
+    assert generate.EXAMPLES.read_text() == made.configuration_examples(), "run make generate"
+    for path, text in (chart.files() | made.packaged()).items():
+        assert path.read_text() == text, "run make generate"
+
+
+def test_the_chart_is_of_this_version() -> None:
+    [found] = documents(chart.CHART / "Chart.yaml")
+    assert found["appVersion"] == __version__
+    assert found["version"].startswith(".".join(__version__.split(".")[:3]))
+
+
+def test_the_values_of_the_chart_are_those_of_the_manifests() -> None:
+    [values] = documents(chart.CHART / "values.yaml")
+    assert values["mode"] == "DryRun"
+    types = {"apiVersion", "kind"}
+    [text] = only("ConfigMap")["data"].values()
+    assert values["config"] == {
+        key: value for key, value in yaml.safe_load(text).items() if key not in types
+    }
+
+
+# ------------------------------------------------------------------ the components
+
+
+def test_who_only_looks_is_left_no_right_to_write() -> None:
+    """What its component takes away is all that could write; the API server is asked by a test on a
+    real control plane.
+    """
+    gone = {
+        (each["target"]["kind"], each["target"].get("name"))
+        for each in kustomization(MANIFESTS / "components/read-only")["patches"]
+        if "$patch: delete" in each["patch"]
+    }
+    writers = {
+        (each["kind"], each["metadata"]["name"])
+        for each in installed()
+        for rule in each.get("rules", ())
+        if not set(rule["verbs"]) <= {"list", "watch"}
+    }
+    assert writers == {
+        ("ClusterRole", "rescheduler-scheduler-moving"),
+        ("Role", "rescheduler-scheduler"),
+    }
+    assert writers <= gone
+    assert {(f"{kind}Binding", name) for kind, name in writers} <= gone
+
+
+def test_the_network_lets_in_who_asks_and_out_to_the_api_server() -> None:
+    [policy] = of_component("network-policy")
+    assert policy["spec"]["podSelector"] == only("Deployment")["spec"]["selector"]
+    ways_in = [port["port"] for each in policy["spec"]["ingress"] for port in each["ports"]]
+    ports = {each["name"] for each in container()["ports"]}
+    # And those that other components open; a port that nobody has lets nobody in.
+    assert set(ways_in) >= ports
+    ways_out = [port["port"] for each in policy["spec"]["egress"] for port in each["ports"]]
+    assert {443, 6443, 53} <= set(ways_out)
+
+
+def test_what_is_scraped_is_where_it_listens() -> None:
+    service, monitor, rules = of_component("monitoring")
+    assert service["spec"]["selector"] == only("Deployment")["spec"]["selector"]["matchLabels"]
+    [port] = service["spec"]["ports"]
+    assert port["targetPort"] in [each["name"] for each in container()["ports"]]
+    assert port["port"] == in_the_config_map().serving.port
+    assert monitor["spec"]["selector"]["matchLabels"] == service["metadata"]["labels"]
+    [endpoint] = monitor["spec"]["endpoints"]
+    assert endpoint["port"] == port["name"]
+    alerts = yaml.safe_load((MANIFESTS / "monitoring/alerts.yaml").read_text())
+    assert rules["spec"] == alerts
+
+
+# ------------------------------------------------------------------ how it runs in the cluster
 
 
 def test_it_is_where_cleanup_says_that_it_is() -> None:
@@ -170,9 +291,32 @@ def test_the_image_is_of_this_version_and_of_no_registry() -> None:
     assert "/" not in image["newName"]
 
 
-@pytest.mark.parametrize("path", sorted((INSTALLED / "examples").glob("*.yaml")), ids=str)
+# ------------------------------------------------------------------ the examples
+
+EXAMPLES = INSTALLED / "examples"
+
+
+@pytest.mark.parametrize("path", made.configurations(), ids=lambda each: each.stem)
 def test_an_example_is_a_right_configuration(path: Path) -> None:
-    assert config.load(path) != Configuration()
+    assert (config.load(path) != Configuration()) == (path.stem != "balancing")
+
+
+def test_every_example_is_among_them() -> None:
+    others = {"quick-test.yaml", "kind-config.yaml", "configuration-examples.yaml"}
+    assert {path.name for path in EXAMPLES.glob("*.yaml")} - others == {
+        path.name for path in made.configurations()
+    }
+    for each in documents(EXAMPLES / "configuration-examples.yaml"):
+        name = each["metadata"]["name"].removeprefix("rescheduler-example-")
+        assert config.parse(each["data"]["config.yaml"]) == config.load(EXAMPLES / f"{name}.yaml")
+
+
+def test_the_cluster_of_kind_has_nodes_to_move_between() -> None:
+    """kind itself needs an image engine, which is not to be had here."""
+    [cluster] = documents(EXAMPLES / "kind-config.yaml")
+    assert (cluster["apiVersion"], cluster["kind"]) == ("kind.x-k8s.io/v1alpha4", "Cluster")
+    roles = [each["role"] for each in cluster["nodes"]]
+    assert roles == ["control-plane", "worker", "worker", "worker"]
 
 
 # ------------------------------------------------------------------ the rights
@@ -219,14 +363,20 @@ def test_of_leases_only_our_own_can_be_changed() -> None:
         # The API server cannot tell the name of what is being created.
         if rule["verbs"] != ["create"]:
             assert rule["resourceNames"] == [election.resource_name]
-    assert [rule for rule in only("ClusterRole")["rules"] if "leases" in rule["resources"]] == []
+    for each in installed():
+        if each["kind"] == "ClusterRole":
+            assert [rule for rule in each["rules"] if "leases" in rule["resources"]] == []
 
 
-@pytest.mark.parametrize("kind", ["ClusterRoleBinding", "RoleBinding"])
-def test_a_binding_binds_what_is_there(kind: str) -> None:
-    binding, account = only(kind), only("ServiceAccount")["metadata"]
-    role = only(binding["roleRef"]["kind"])
-    assert binding["roleRef"]["name"] == role["metadata"]["name"]
+@pytest.mark.parametrize(
+    "binding",
+    [each for each in installed() if each["kind"].endswith("RoleBinding")],
+    ids=lambda each: f"{each['kind']} {each['metadata']['name']}",
+)
+def test_a_binding_binds_what_is_there(binding: Document) -> None:
+    account = only("ServiceAccount")["metadata"]
+    role = only(binding["roleRef"]["kind"], binding["roleRef"]["name"])
+    assert binding["metadata"]["name"] == role["metadata"]["name"]
     assert binding["metadata"].get("namespace") == role["metadata"].get("namespace")
     [subject] = binding["subjects"]
     assert (subject["namespace"], subject["name"]) == (account["namespace"], account["name"])
@@ -247,8 +397,8 @@ def test_the_resource_is_the_one_that_is_observed() -> None:
     [
         (("status", "phase"), Phase),
         (("status", "step"), Step),
-        (("status", "method"), Method),
-        (("spec", "method"), Method),
+        (("status", "way"), Way),
+        (("spec", "way"), Way),
         (("spec", "settings", "fallback"), FALLBACKS),
     ],
     ids=lambda each: ".".join(each) if isinstance(each, tuple) else "",
@@ -377,4 +527,101 @@ def test_the_second_scheduler_has_the_rights_of_both() -> None:
         for each in documents(SECOND_SCHEDULER)
         if each["kind"] in ("ClusterRoleBinding", "RoleBinding")
     }
-    assert {"system:kube-scheduler", "system:volume-scheduler", "rescheduler-scheduler"} <= roles
+    ours = {each["metadata"]["name"] for each in installed() if each["kind"] == "ClusterRole"}
+    assert {"system:kube-scheduler", "system:volume-scheduler"} | ours <= roles
+
+
+# ------------------------------------------------------------------ the guard
+
+GUARD = MANIFESTS / "components" / "guard"
+
+
+def of_guard(kind: str) -> Document:
+    files = kustomization(GUARD)["resources"]
+    [found] = [
+        document
+        for file in files
+        for document in documents(GUARD / file)
+        if document["kind"] == kind
+    ]
+    return found
+
+
+def test_the_guard_is_where_the_code_looks_for_it() -> None:
+    webhook, service = of_guard("ValidatingWebhookConfiguration"), of_guard("Service")
+    assert webhook["metadata"]["name"] == guard.WEBHOOK
+    [only] = webhook["webhooks"]
+    asked = only["clientConfig"]["service"]
+    assert asked["name"] == service["metadata"]["name"] == guard.SERVICE
+    assert asked["namespace"] == LeaderElection().resource_namespace
+    assert asked["path"] == PATH
+    [port] = service["spec"]["ports"]
+    assert asked["port"] == port["port"]
+    assert of_guard("Secret")["metadata"]["name"] == config.Guard().secret
+    [rule] = of_guard("Role")["rules"]
+    assert rule["resourceNames"] == [config.Guard().secret]
+    [rule] = of_guard("ClusterRole")["rules"]
+    assert rule["resourceNames"] == [guard.WEBHOOK]
+
+
+def test_the_guard_fails_open() -> None:
+    [only] = of_guard("ValidatingWebhookConfiguration")["webhooks"]
+    assert only["failurePolicy"] == "Ignore"
+    assert only["timeoutSeconds"] == 2
+    by_ourselves = only["matchConditions"][0]["expression"]
+    subject = of_guard("RoleBinding")["subjects"][0]
+    named = f"system:serviceaccount:{subject['namespace']}:{subject['name']}"
+    assert by_ourselves == f"request.userInfo.username != '{named}'"
+
+
+def test_the_guard_turns_itself_on() -> None:
+    [patch] = [yaml.safe_load(each["patch"]) for each in kustomization(GUARD)["patches"]]
+    [container] = patch["spec"]["template"]["spec"]["containers"]
+    assert container["name"] == "rescheduler"
+    told = {each["name"]: each["value"] for each in container["env"]}
+    assert config.combine(None, "x", environment=told).configuration.guard.enabled
+    [port] = container["ports"]
+    [target] = of_guard("Service")["spec"]["ports"]
+    assert (port["name"], port["containerPort"]) == (target["targetPort"], config.Guard().port)
+
+
+# ------------------------------------------------------------------ the component for a scheduler
+
+
+EXTENDER = MANIFESTS / "components" / "extender"
+
+
+def of_extender(kind: str) -> Document:
+    [found] = [each for each in of_component("extender") if each["kind"] == kind]
+    return found
+
+
+def test_the_extender_is_configured_as_the_file_beside_it_says() -> None:
+    [patch] = kustomization(EXTENDER)["patches"]
+    [container] = yaml.safe_load(patch["patch"])["spec"]["template"]["spec"]["containers"]
+    environment = {each["name"]: each["value"] for each in container["env"]}
+    by_environment = config.combine(None, "", environment=environment).configuration
+    text = (EXTENDER / "settings.yaml").read_text()
+    assert by_environment == config.parse(text, "settings.yaml")
+    [port] = container["ports"]
+    assert port["containerPort"] == by_environment.extender.port
+    [served] = of_extender("Service")["spec"]["ports"]
+    assert served["targetPort"] == port["name"]
+
+
+def test_the_extender_may_touch_its_own_secret_and_nothing_else() -> None:
+    secret = of_extender("Secret")
+    assert "data" not in secret
+    assert of_extender("Role")["rules"] == [
+        {
+            "apiGroups": [""],
+            "resources": ["secrets"],
+            "resourceNames": [secret["metadata"]["name"]],
+            "verbs": ["get", "patch"],
+        }
+    ]
+    text = (EXTENDER / "settings.yaml").read_text()
+    settings = config.parse(text, "settings.yaml")
+    assert secret["metadata"]["name"] == settings.extender.tls.secret
+    assert secret["metadata"]["namespace"] == settings.leader_election.resource_namespace
+    assert of_extender("Service")["metadata"]["name"] == SERVICE

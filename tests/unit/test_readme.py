@@ -127,7 +127,34 @@ def test_the_first_configuration_is_valid_and_says_the_defaults(
     assert set_beside.keys() == {"scope.namespaces", "scope.nodeSelector"}
 
 
-@pytest.mark.parametrize("readme", [*READMES, "docs/operating.md", CONFIGURATION])
+EXAMPLES = "docs/examples.md"
+
+
+@pytest.mark.parametrize(
+    ("command", "lines"),
+    [
+        pytest.param(command, lines, id=command.rpartition("/")[2])
+        for block in blocks(EXAMPLES, "console", "--config")
+        for command, lines in shown(block).items()
+    ],
+)
+def test_an_example_does_what_is_said(
+    command: str, lines: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(ROOT)
+    assert lines
+    assert set(lines) - set(printed(command)) == set()
+
+
+def test_every_example_is_shown() -> None:
+    text = (ROOT / EXAMPLES).read_text()
+    files = (ROOT / "manifests/rescheduler/examples").glob("*.yaml")
+    assert [path.name for path in files if f"/{path.name})" not in text] == []
+
+
+@pytest.mark.parametrize(
+    "readme", [*READMES, "docs/operating.md", "docs/deployment-guide.md", EXAMPLES, CONFIGURATION]
+)
 def test_every_command_that_is_shown_is_there(readme: str) -> None:
     """With the flags that it is shown with."""
     for block in blocks(readme, "console", ".venv/bin/rescheduler"):
@@ -139,6 +166,35 @@ def test_every_command_that_is_shown_is_there(readme: str) -> None:
             described = CliRunner().invoke(app, [*command, "--help"], env={"COLUMNS": "200"})
             assert described.exit_code == 0, line
             assert [flag for flag in flags if flag not in described.output] == []
+
+
+def test_both_deployment_guides_have_the_same_commands_and_tables() -> None:
+    english, chinese = (
+        (ROOT / f"docs/deployment-guide{each}.md").read_text() for each in ("", ".zh-CN")
+    )
+    for pattern in (r"```\w+\n.*?```", r"(?m)^## ", r"(?m)^\| `[^`]+`"):
+        assert re.findall(pattern, english, re.DOTALL) == re.findall(pattern, chinese, re.DOTALL)
+
+
+def test_every_symptom_is_produced_by_a_test_that_is_there() -> None:
+    text = (ROOT / "docs/troubleshooting.md").read_text()
+    named = re.findall(r"`(tests/[^`:]+)::(\w+)`", text)
+    assert len(named) > 15
+    for path, name in named:
+        assert f"def {name}(" in (ROOT / path).read_text(), name
+
+
+def test_what_is_to_be_seen_in_trouble_is_what_the_code_says() -> None:
+    """The words of the log, of errors and of records, but for what others print."""
+    text = (ROOT / "docs/troubleshooting.md").read_text()
+    cells = [row.split(" | ")[0] for row in text.splitlines() if row.startswith("| ")]
+    source = "\n".join(path.read_text() for path in (ROOT / "src").rglob("*.py"))
+    words = [word for cell in cells for word in re.findall(r"`([^`]+)`", cell)]
+    others = {"read-only", "mode: DryRun", "Cannot connect to host", "kubectl apply", "error:"}
+    ours = [word for word in words if word not in others and "no matches for kind" not in word]
+    assert len(ours) > 12
+    stems = [word.split(":")[0].strip("/").removeprefix("rescheduler_") for word in ours]
+    assert [stem for stem in stems if stem not in source] == []
 
 
 def test_what_is_called_a_default_is_one() -> None:

@@ -17,6 +17,7 @@ from rescheduler.cli.commands import (
     drain,
     explain,
     get,
+    install,
     migrate,
     pause,
     plan,
@@ -51,6 +52,7 @@ add(app, migrate.migrate, migrate.EXAMPLES)
 add(app, drain.drain, drain.EXAMPLES)
 add(app, retry.retry, retry.EXAMPLES)
 add(app, cleanup.cleanup, cleanup.EXAMPLES)
+add(app, install.install, install.EXAMPLES, verbosity=TELLS_NOTHING)
 add(app, validate.validate, validate.EXAMPLES)
 add(app, completion.completion, completion.EXAMPLES, verbosity=TELLS_NOTHING)
 add(app, version.version, version.EXAMPLES, verbosity=TELLS_NOTHING)

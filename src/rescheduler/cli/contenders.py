@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 _NOBODY: Final = "none"
 _OWN: Final = "config"
 _EXTENDER: Final = "extender"
+_GUARD: Final = "guard"
 _USUAL: Final = (_NOBODY, *strategies.BY_DEFAULT)
 _KNOWN: Final = (_NOBODY, *config.STRATEGIES, _OWN)
 _INTERVAL_SECONDS: Final = 900.0
@@ -63,6 +64,30 @@ def _with_extender(contender: "Contender") -> "Contender":
     own = _default(()) if contender.configuration is None else contender.configuration
     answering = own if own.answered else replace(own, verbs=(FILTER, SCORE))
     return replace(contender, name=f"{contender.name}+{_EXTENDER}", configuration=answering)
+
+
+def with_and_without_guard(contenders: "list[Contender]") -> "list[Contender]":
+    """Each twice: as if evictions by others were not asked about, and as if they were."""
+    return [
+        each
+        for contender in contenders
+        for each in (_without_guard(contender), _with_guard(contender))
+    ]
+
+
+def _without_guard(contender: "Contender") -> "Contender":
+    own = contender.configuration
+    if own is None:
+        return contender
+    silent = replace(own, guard=replace(own.guard, enabled=False))
+    return replace(contender, configuration=silent)
+
+
+def _with_guard(contender: "Contender") -> "Contender":
+    """One that moves nothing else moves what others evict."""
+    own = _default(()) if contender.configuration is None else contender.configuration
+    guarding = replace(own, guard=replace(own.guard, enabled=True))
+    return replace(contender, name=f"{contender.name}+{_GUARD}", configuration=guarding)
 
 
 def _of_strategies(name: str, problems: Problems) -> config.Configuration | None:

@@ -35,6 +35,7 @@ class SimulationFlags:
     faults: list[str]
     svg: Path | None
     extender: bool
+    guard: bool
 
     def understood(self) -> "tuple[list[Contender], Day]":
         """Raises ReschedulerError, with all that is wrong."""
@@ -91,8 +92,10 @@ class SimulationFlags:
         file, own = self.config_file, None
         if file is not None:
             own = problems.read(lambda: config.load(file))
-        named = contenders.named(self.compare, own, problems, has_own=file is not None)
-        return contenders.with_and_without_extender(named) if self.extender else named
+        found = contenders.named(self.compare, own, problems, has_own=file is not None)
+        if self.extender:
+            found = contenders.with_and_without_extender(found)
+        return contenders.with_and_without_guard(found) if self.guard else found
 
     def _scenario(self, problems: Problems) -> "Scenario | None":
         from rescheduler.simulation import scenario_files
@@ -136,6 +139,7 @@ def _refuse_unknown_nodes(
     for field, outages in (
         ("maintenances", scenario.maintenances),
         ("failures", scenario.failures),
+        ("drains", scenario.drains),
     ):
         for place, each in enumerate(outages):
             if each.node and each.node not in known:

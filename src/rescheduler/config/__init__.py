@@ -17,6 +17,7 @@ from rescheduler.config.configuration import (
     Scope,
 )
 from rescheduler.config.forcing import Forced
+from rescheduler.config.guard import Guard
 from rescheduler.config.layers import VARIABLES, Flag, Source, variable
 from rescheduler.config.leading import LeaderElection
 from rescheduler.config.loading import (
@@ -39,7 +40,7 @@ from rescheduler.config.migration import (
 )
 from rescheduler.config.node_autoscaler import NodeAutoscaler
 from rescheduler.config.pods import ALLOWED, NEVER, WHEN_ASKED, PodRules, permits
-from rescheduler.config.scheduling import Extender, Filter, Score, Tls
+from rescheduler.config.scheduling import Extender, Filter, Score
 from rescheduler.config.serving import Serving
 from rescheduler.config.stability import Cooldown, InFlight, Stability
 from rescheduler.config.strategies import (
@@ -50,6 +51,7 @@ from rescheduler.config.strategies import (
     Price,
     ResourceOptimizationSettings,
 )
+from rescheduler.config.tls import Tls
 from rescheduler.config.usage import BasicAuth, PrometheusSettings, UsageSettings
 from rescheduler.errors import ConfigurationError, Problem
 
@@ -73,6 +75,7 @@ __all__ = [
     "Flag",
     "Forced",
     "Groups",
+    "Guard",
     "InFlight",
     "LeaderElection",
     "Loaded",

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from rescheduler.config.forcing import Forced
+from rescheduler.config.guard import Guard
 from rescheduler.config.leading import LeaderElection
 from rescheduler.config.migration import Groups, Migration
 from rescheduler.config.node_autoscaler import NodeAutoscaler
@@ -72,8 +73,8 @@ class Configuration:
         "reschedulingInterval", Duration(lowest=SECOND), default=30.0
     )
     """From one pass to the next, 1 s to 24 h. Default 30 s. A pass that cannot wait comes early: a
-    node is labelled for maintenance or becomes hot, or the last one ended at maxReschedulePods and
-    its pods serve elsewhere.
+    node is labelled for maintenance or becomes hot, somebody asks for a move without a target, or
+    the last one ended at maxReschedulePods and its pods serve elsewhere.
     """
 
     enabled_strategies: tuple[str, ...] = setting(
@@ -139,6 +140,7 @@ class Configuration:
     extender: Extender = subsection("extender", default=Extender())
     filter: Filter = subsection("filter", default=Filter())
     score: Score = subsection("score", default=Score())
+    guard: Guard = subsection("guard", default=Guard())
 
     verbs: tuple[str, ...] = ()
     """By the plugins of a scheduler configuration; those of `extender.verbs` come on top."""

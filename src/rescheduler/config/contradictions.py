@@ -9,10 +9,12 @@ from dataclasses import dataclass
 from typing import Final
 
 from rescheduler.config.configuration import Configuration
+from rescheduler.config.guard import Guard
 from rescheduler.config.leading import LeaderElection
 from rescheduler.config.migration import TemporaryBudget
 from rescheduler.config.scheduling import PRE_BIND, Extender
 from rescheduler.config.serving import Serving
+from rescheduler.config.tls import Tls
 from rescheduler.config.usage import (
     MOST_SAMPLES,
     PROMETHEUS,
@@ -36,7 +38,7 @@ _DEBUG_PORT: Final = ("serving", "debugPort")
 _PORT: Final = ("serving", "port")
 _EXTENDER: Final = ("extender",)
 _TLS: Final = ("extender", "tls")
-_LOOPBACK: Final = ("127.0.0.1", "::1")
+_GUARD: Final = ("guard",)
 _JITTER: Final = 1.2
 
 
@@ -77,6 +79,7 @@ def _contradictions(configuration: Configuration) -> Iterator[Contradiction]:
     yield from _about_ports(configuration.serving, configuration.extender)
     yield from _about_scores(configuration)
     yield from _about_the_extender(configuration)
+    yield from _about_the_guard(configuration)
 
 
 def _about_samples(usage: UsageSettings) -> Iterator[Contradiction]:
@@ -241,21 +244,16 @@ def _about_scores(configuration: Configuration) -> Iterator[Contradiction]:
 
 def _about_the_extender(configuration: Configuration) -> Iterator[Contradiction]:
     extender, tls = configuration.extender, configuration.extender.tls
-    certificate, key, clients = ((*_TLS, each) for each in ("certFile", "keyFile", "clientCaFile"))
-    if bool(tls.cert_file) != bool(tls.key_file):
-        missing, given = (key, certificate) if tls.cert_file else (certificate, key)
-        yield Contradiction(missing, (given,), f"required, as {rendered(given)} is given")
-    if tls.client_ca_file and not tls.cert_file:
-        yield Contradiction(clients, (certificate,), "has no effect without TLS: give certFile")
-    if not configuration.answered or extender.bind_address in _LOOPBACK:
+    yield from _about_tls(tls, _TLS)
+    if not configuration.answered or extender.is_local:
         return
-    address = (*_EXTENDER, "bindAddress")
-    if not tls.cert_file:
+    address, clients = (*_EXTENDER, "bindAddress"), (*_TLS, "clientCaFile")
+    if not tls.is_on:
         yield Contradiction(
             address,
-            (certificate,),
-            "reaches beyond this machine: give extender.tls.certFile and keyFile, or listen on "
-            "127.0.0.1",
+            ((*_TLS, "secret"), (*_TLS, "certFile")),
+            "reaches beyond this machine: give extender.tls.secret, or certFile and keyFile, or "
+            "listen on 127.0.0.1",
         )
     elif PRE_BIND in configuration.answered and not tls.client_ca_file:
         yield Contradiction(
@@ -264,3 +262,45 @@ def _about_the_extender(configuration: Configuration) -> Iterator[Contradiction]
             "required, as preBind is on and extender.bindAddress reaches beyond this machine: "
             "whoever reaches the port could bind pods; give it, or listen on 127.0.0.1",
         )
+
+
+def _about_tls(tls: Tls, section: Path) -> Iterator[Contradiction]:
+    secret, certificate, key, clients = (
+        (*section, each) for each in ("secret", "certFile", "keyFile", "clientCaFile")
+    )
+    if bool(tls.cert_file) != bool(tls.key_file):
+        missing, given = (key, certificate) if tls.cert_file else (certificate, key)
+        yield Contradiction(missing, (given,), f"required, as {rendered(given)} is given")
+    if tls.secret and tls.cert_file:
+        yield Contradiction(
+            secret,
+            (certificate,),
+            "is given beside certFile: one of them; in the Secret we keep a certificate of our own",
+        )
+    if tls.client_ca_file and not tls.is_on:
+        yield Contradiction(
+            clients, (certificate, secret), "has no effect without TLS: give secret, or certFile"
+        )
+
+
+def _about_the_guard(configuration: Configuration) -> Iterator[Contradiction]:
+    guard = configuration.guard
+    yield from _about_tls(guard.tls, (*_GUARD, "tls"))
+    if guard.url.startswith("http:"):
+        yield Contradiction(
+            (*_GUARD, "url"), (), "must begin with https://: an API server asks over TLS only"
+        )
+    if not guard.enabled:
+        return
+    yield from _about_its_port(configuration, guard)
+
+
+def _about_its_port(configuration: Configuration, guard: Guard) -> Iterator[Contradiction]:
+    taken = {_PORT: configuration.serving.port, _DEBUG_PORT: configuration.serving.debug_port}
+    if configuration.answered:
+        taken[*_EXTENDER, "port"] = configuration.extender.port
+    for field, port in taken.items():
+        if port == guard.port:
+            yield Contradiction(
+                (*_GUARD, "port"), (field,), f"is {rendered(field)}, too: it has to be its own"
+            )

@@ -9,10 +9,10 @@ from rescheduler.documents.durations import MILLISECOND, SECOND
 from rescheduler.documents.kinds import Count, CountOrShare, Duration, Flag, Optional, WholeSeconds
 from rescheduler.documents.name_lists import Choice
 from rescheduler.documents.settings import setting, subsection
-from rescheduler.model.podmigration import Method
+from rescheduler.model.podmigration import Way
 
 AUTO: Final = "Auto"
-BY_NAME: Final = tuple(each.value for each in Method if each.is_by_name)
+BY_NAME: Final = tuple(each.value for each in Way if each.is_by_name)
 """Those that people may ask for."""
 WAYS: Final = (AUTO, *BY_NAME)
 
@@ -79,8 +79,8 @@ class Migration:
     """How one pod is moved."""
 
     way: str = setting("way", Choice(WAYS), default=AUTO)
-    """`Surge`: ready on the target before the old pod goes, or not at all; `Steer`: the old pod is
-    evicted, and its successor steered to the target; `Auto`: by surge where that can be. Default
+    """`Surge`: ready on the target before the old pod goes, or not at all; `Recreate`: the old pod
+    is evicted, and its successor steered to the target; `Auto`: by surge where that can be. Default
     Auto. The annotation rescheduler.io/way on a pod counts before this.
     """
 
@@ -154,6 +154,6 @@ class Migration:
 class Groups:
     """Pods that move as a whole."""
 
-    allow_restart: bool = setting("allowRestart", Flag(), default=False)
+    allow_recreate: bool = setting("allowRecreate", Flag(), default=False)
     """Whether a group moves of which a pod has to end before its successor begins. Default false.
     """

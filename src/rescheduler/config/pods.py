@@ -64,7 +64,7 @@ class PodRules:
     the copy is Ready; but nobody makes them again if that goes wrong. Default WhenAsked.
     """
 
-    interruptions: str = setting("interruptions", _PERMISSION, default=WHEN_ASKED)
+    recreate: str = setting("recreate", _PERMISSION, default=WHEN_ASKED)
     """Whether a pod may be moved that has to end before its successor begins: one of a StatefulSet,
     one with a volume for one pod at a time, one with ports of its node. Default WhenAsked.
     """
@@ -73,7 +73,7 @@ class PodRules:
     """Whether pods may move whose controller is of a kind that we do not know, such as a CloneSet
     or a database's Cluster: they are evicted, one of an owner at a time, and only that controller
     makes them anew. Protects what it alone knows how to stop and to start. Default WhenAsked.
-    `interruptions` counts beside it.
+    `recreate` counts beside it.
     """
 
     group_label: str = setting("groupLabel", LabelKey(), default="")

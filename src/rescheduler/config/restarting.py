@@ -6,7 +6,14 @@ from typing import Final
 from rescheduler.config.configuration import Configuration
 from rescheduler.config.loading import single_settings
 
-UNTIL_RESTARTED: Final = ("leader_election", "client_connection", "serving", "extender", "verbs")
+UNTIL_RESTARTED: Final = (
+    "leader_election",
+    "client_connection",
+    "serving",
+    "extender",
+    "verbs",
+    "guard",
+)
 """Fields of `Configuration` that say who we are to others, where we connect to and where we listen:
 whoever changed them in the middle would hold two leases, or talk to two clusters.
 """

@@ -5,7 +5,8 @@
 from dataclasses import dataclass
 from typing import Final
 
-from rescheduler.documents.kinds import Amount, Count, Flag, IpAddress, Text
+from rescheduler.config.tls import Tls
+from rescheduler.documents.kinds import Amount, Count, Flag, IpAddress
 from rescheduler.documents.name_lists import Choices
 from rescheduler.documents.settings import setting, subsection
 
@@ -14,8 +15,11 @@ SCORE: Final = "score"
 PRE_BIND: Final = "preBind"
 VERBS: Final = (FILTER, SCORE, PRE_BIND)
 """As the extension points of a scheduler are called."""
+SERVICE: Final = "rescheduler-extender"
+"""By whose name we are asked, wherever it leads: our own certificate is for it."""
 _MOST_POINTS: Final = 10
 _LAST_PORT: Final = 65535
+_LOOPBACK: Final = ("127.0.0.1", "::1")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,24 +48,6 @@ class Score:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Tls:
-    """How a port that others in the cluster reach is secured."""
-
-    cert_file: str = setting("certFile", Text(), default="")
-    """Path of the certificate, with what it was signed by, in PEM; read anew when it changes.
-    Default empty: no TLS.
-    """
-
-    key_file: str = setting("keyFile", Text(), default="")
-    """Path of its key, in PEM."""
-
-    client_ca_file: str = setting("clientCaFile", Text(), default="")
-    """Path of the certificates that clients have to be signed by, in PEM. Default empty: whoever
-    reaches the port is answered.
-    """
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Extender:
     """Where a kube-scheduler asks us about new pods."""
 
@@ -79,3 +65,8 @@ class Extender:
     """Default 8082. When it is taken, `run` ends at once and says so."""
 
     tls: Tls = subsection("tls", default=Tls())
+
+    @property
+    def is_local(self) -> bool:
+        """Nobody beyond this machine can ask."""
+        return self.bind_address in _LOOPBACK

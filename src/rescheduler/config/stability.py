@@ -25,8 +25,8 @@ class Cooldown:
     workload_seconds: float = setting("workload", Duration(lowest=0), default=1800.0)
     """Since any pod of the same workload was moved. Protects it from a move that did it harm being
     repeated: it is left alone while a pod that was moved is not Ready, and where pods must end
-    before their successors begin, for the whole time, so that one interruption does not follow the
-    other.
+    before their successors begin, for the whole time, so that they are not recreated again
+    and again.
     Default 30 min.
     """
 

@@ -36,8 +36,12 @@ class Address:
     """Of the extender, as the scheduler reaches it."""
 
     url: str
+    server_name: str = ""
+    """In our certificate, where that is another than in the URL."""
     ca_file: str = ""
-    """Without it a kube-scheduler would trust whoever answers."""
+    """This or the next; without, a kube-scheduler would trust whoever answers."""
+    ca_data: str = ""
+    """In base64, as a Secret has it."""
     cert_file: str = ""
     key_file: str = ""
 
@@ -83,7 +87,13 @@ def _extender(configuration: Configuration, at: Address) -> Document:
         "httpTimeout": _PATIENT if PRE_BIND in verbs else _QUICK,
     }
     if at.url.startswith("https:"):
-        files = {"caFile": at.ca_file, "certFile": at.cert_file, "keyFile": at.key_file}
+        told = {
+            "serverName": at.server_name,
+            "caFile": at.ca_file,
+            "caData": at.ca_data,
+            "certFile": at.cert_file,
+            "keyFile": at.key_file,
+        }
         found["enableHTTPS"] = True
-        found["tlsConfig"] = {name: path for name, path in files.items() if path}
+        found["tlsConfig"] = {name: value for name, value in told.items() if value}
     return found

@@ -4,10 +4,13 @@ ended first, and nobody begins anything meanwhile.
 
 import asyncio
 from collections.abc import AsyncIterator, Callable
+from contextlib import suppress
 from typing import Any, Final
 
 from rescheduler.clock import Clock
 from rescheduler.config import Configuration
+from rescheduler.config.guard import WEBHOOK
+from rescheduler.controller.guarding import find_webhook
 from rescheduler.controller.leader_session import (
     AnotherLeads,
     Connect,
@@ -24,7 +27,7 @@ from rescheduler.migrate.hygiene.cleaning import Finding
 from rescheduler.model import podmigration
 from rescheduler.model.pausing import annotations_of, pause_of
 from rescheduler.model.podmigration import Phase
-from rescheduler.wire import LEASES
+from rescheduler.wire import LEASES, VALIDATING_WEBHOOKS
 
 _CONFLICT_SECONDS: Final = 1.0
 _LOOKS: Final = 3
@@ -60,6 +63,8 @@ class Cleanup:
     async def preview(self) -> None:
         """Only says what it would remove."""
         async with self._connect() as kube:
+            if await find_webhook(kube, self._configuration) is not None:
+                self._tell_webhook(_DRY_RUN)
             async for finding in self._find(kube):
                 self._tell(finding, _DRY_RUN)
             if await self._lease(kube) is not None:
@@ -89,6 +94,8 @@ class Cleanup:
         self._end("nothing of the rescheduler is left")
 
     async def _clean(self, session: LeaderSession) -> None:
+        # First of all: nobody is to ask for a move any more.
+        await self._remove_webhook(session.kube)
         await self._end_what_is_unfinished(session)
         # What was put in order may leave a history, which the next look finds.
         for left in reversed(range(_LOOKS)):
@@ -118,6 +125,15 @@ class Cleanup:
         if has_changed:
             await self._clock.sleep(_CONFLICT_SECONDS)
         return has_changed or self._removed > before
+
+    async def _remove_webhook(self, kube: KubeApi) -> None:
+        found = await find_webhook(kube, self._configuration)
+        if found is None:
+            return
+        metadata = found["metadata"]
+        with suppress(errors.NotFound):
+            await kube.delete(VALIDATING_WEBHOOKS, "", metadata["name"], uid=metadata["uid"])
+            self._tell_webhook()
 
     # ------------------------------------------------------------------ migrations
 
@@ -184,6 +200,11 @@ class Cleanup:
     def _tell(self, finding: Finding, mode: str = "") -> None:
         self._removed += 1
         self._say(f"{cleaning.name_of(finding)} {finding.done}{mode}")
+
+    def _tell_webhook(self, mode: str = "") -> None:
+        self._removed += 1
+        kind = "validatingwebhookconfiguration.admissionregistration.k8s.io"
+        self._say(f"{kind}/{WEBHOOK} deleted{mode}")
 
     def _tell_lease(self, mode: str = "") -> None:
         election = self._configuration.leader_election

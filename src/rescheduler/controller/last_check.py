@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from rescheduler import plan
 from rescheduler.config import Configuration, Forced
-from rescheduler.controller.cycle import Observes
+from rescheduler.controller.passes import Observes
 from rescheduler.migrate import Intent
 from rescheduler.model.moves import Move, Way
 
@@ -46,6 +46,6 @@ def _move(intent: Intent) -> Move:
         target=intent.target,
         strategy=intent.strategy,
         reason=intent.reason,
-        way=Way.RESTART if intent.may_interrupt else Way.SURGE,
+        way=Way.RECREATE if intent.may_recreate else Way.SURGE,
         asked=intent.asked,
     )

@@ -2,21 +2,21 @@
 
 import asyncio
 import random
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 import structlog
 
 from rescheduler import plan
 from rescheduler.clock import Clock
 from rescheduler.config import Configuration
-from rescheduler.controller.cycle import Pass, Passes
+from rescheduler.controller import server_lacks
 from rescheduler.controller.events import Regarding, Trail, recording, silent
 from rescheduler.controller.last_check import LastCheck
 from rescheduler.controller.leader_session import Connect, standing_by
-from rescheduler.controller.node_table import NEEDED
+from rescheduler.controller.passes import Pass, Passes
 from rescheduler.controller.pausing import Pausing
 from rescheduler.controller.plans_under_way import PlansUnderWay, carrying_out
 from rescheduler.controller.publishing import Publisher
@@ -89,17 +89,20 @@ class Loop:
             self._jitter = random.Random(repeatable.seed)  # noqa: S311 - repeatable
         # On virtual time nobody reads Events, and runs are to come out the same.
         self._writes_events = term is not None and repeatable is None
+        self._tells_lacks = repeatable is None
         self._ourselves = ourselves
         self._trail = Trail(silent)
         self._trigger = Trigger()
         self._tidy = tidy
         self._publisher = publisher or Publisher(clock, settings)
-        self._cycle = 0
+        self._pass_number = 0
         self._failures = 0
         self._log = structlog.get_logger()
 
     async def run(self) -> None:
         """Raises ReschedulerError when it cannot even begin: a restart would not help."""
+        if self._tells_lacks:
+            await server_lacks.tell(self._kube)
         async with self._leaving_a_trail() as trail:
             self._trail = trail
             with self._settings.heard_by(self._hear_of_settings):
@@ -130,29 +133,27 @@ class Loop:
     async def _go_on(self) -> None:
         restarts = 0
         while not self._stop.is_set():
-            begun = self._cycle
+            begun = self._pass_number
             try:
                 await self._observe_and_act()
             except errors.NotLeading:
                 raise
             except ReschedulerError as problem:
-                if not self._cycle:
+                if not self._pass_number:
                     raise
                 self._log.error("restarting observer", problem=str(problem))
             except Exception:
-                if not self._cycle:
+                if not self._pass_number:
                     raise
                 self._log.exception("restarting observer: internal error, please report")
-            restarts = 1 if self._cycle > begun else restarts + 1
+            restarts = 1 if self._pass_number > begun else restarts + 1
             pause = _RESTART_SECONDS[min(restarts, len(_RESTART_SECONDS)) - 1]
             await first_of(self._stop.wait(), self._clock.sleep(pause))
 
     async def _observe_and_act(self) -> None:
         """As long as the same is to be observed."""
         configuration = self._settings.configuration
-        needed = {*plan.needs(configuration.enabled_strategies)}
-        if self._publisher.offering.is_on:
-            needed |= {*NEEDED}
+        needed = {*plan.needs(configuration.enabled_strategies), *self._publisher.looking_on.needs}
         async with observing(
             self._kube, self._clock, needed, configuration.usage, jitter=self._jitter
         ) as observer:
@@ -161,7 +162,7 @@ class Loop:
                 return
             await unless_stopped(observer.measure(), self._stop)
             self._tidy()
-            async with self._publisher.offering.by(observer):
+            async with self._publisher.looking_on.by(observer):
                 while self._goes_on_with(_observed, configuration):
                     await self._act(observer)
 
@@ -252,7 +253,7 @@ class Loop:
                 if (seen := await self._pass(passes, report, early)) is not None:
                     plans.begin(seen, begun)
                 self._tidy()
-                await self._until_the_next(watch, begun + interval)
+                await self._until_the_next(watch, migrator, begun + interval)
 
     @asynccontextmanager
     async def _stopping(self, passes: Passes) -> AsyncIterator[None]:
@@ -289,9 +290,9 @@ class Loop:
 
     async def _pass(self, passes: Passes, report: PassReport, early: str) -> Pass | None:
         """None: it failed."""
-        self._cycle += 1
+        self._pass_number += 1
         begun = self._clock.monotonic()
-        with structlog.contextvars.bound_contextvars(**{"pass": self._cycle}):
+        with structlog.contextvars.bound_contextvars(**{"pass": self._pass_number}):
             try:
                 seen = await passes.one()
             except errors.NotLeading:
@@ -319,7 +320,7 @@ class Loop:
 
     # ------------------------------------------------------------------ waiting
 
-    async def _until_the_next(self, watch: Watch, due: float) -> None:
+    async def _until_the_next(self, watch: Watch, migrator: Migrator | None, due: float) -> None:
         """The interval counts from beginning to beginning, unless a pass takes longer than that."""
         left = max(due - self._clock.monotonic(), 0.0)
         shortest = min(left, _SHORTEST_SECONDS)
@@ -329,7 +330,16 @@ class Loop:
             self._triggered(shortest),
             watch.watch_nodes(self._trigger),
             watch.watch_loads(self._trigger),
+            *self._who_asks(watch, migrator),
         )
+
+    def _who_asks(
+        self, watch: Watch, migrator: Migrator | None
+    ) -> Iterator[Coroutine[Any, Any, None]]:
+        # Whoever only looks gives nobody a target, nor does a pass while moves are paused.
+        if migrator is not None and not self._pausing.is_paused:
+            yield watch.watch_records(self._trigger, migrator)
+            yield watch.watch_waiting(self._trigger, migrator)
 
     async def _triggered(self, shortest: float) -> None:
         begun = self._clock.monotonic()
@@ -375,7 +385,7 @@ async def run(  # noqa: PLR0913 - the last three are for few
     publisher: Publisher | None = None,
 ) -> None:
     """Until it is told to stop. While another leads it stands by, and looks at nothing else, unless
-    a scheduler asks: what it would see by then is listed anew in a moment, and until then costs
+    others are answered: what it would see by then is listed anew in a moment, and until then costs
     nobody anything.
 
     Raises:
@@ -384,7 +394,8 @@ async def run(  # noqa: PLR0913 - the last three are for few
     publisher = publisher or Publisher(clock, settings)
     publisher.stands_by()
     async with (
-        publisher.offering.standing_by(connect),
+        publisher.guarding.at_work(connect),
+        publisher.looking_on.standing_by(connect),
         standing_by(
             connect,
             clock,

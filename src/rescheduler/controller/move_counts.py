@@ -58,10 +58,10 @@ class MoveCounts:
         seen = self._seen.pop(record["metadata"]["uid"], None)
         if seen is not None:
             self._record.stepped(seen.step, now - seen.step_began)
-        method = podmigration.method_of(record)
+        way = podmigration.way_of(record)
         self._record.moved(
             podmigration.strategy_of(record),
-            method.value if method else "",
+            way.value if way else "",
             outcome.reason,
             now - (seen.began if seen else now),
         )

@@ -15,7 +15,7 @@ from rescheduler.model.snapshot import Snapshot
 from rescheduler.model.strategies import COST_OPTIMIZATION, NODE_MAINTENANCE
 from rescheduler.plan.fitting.nodes import is_cordoned, who_removes
 from rescheduler.plan.loads import Loads
-from rescheduler.schedule import Figures, NodeTable, Rules, Steering
+from rescheduler.schedule import Figures, NodeTable, Rules, Steering, by_column
 
 NEEDED: Final = ("nodes", "pods", podmigration.PLURAL)
 """What has to be observed for it."""
@@ -56,10 +56,10 @@ class TableMaker:
         return NodeTable(
             names=tuple(node.name for node in snapshot.nodes),
             numbers=snapshot.node_numbers,
-            capacity=loads.capacity,
-            used=np.where(loads.known[:, None], loads.used, np.nan),
-            requested=snapshot.requested[:, columns].astype(np.float64),
-            promised=self._promised(records, snapshot),
+            capacity=by_column(loads.capacity),
+            used=by_column(np.where(loads.known[:, None], loads.used, np.nan)),
+            requested=by_column(snapshot.requested[:, columns].astype(np.float64)),
+            promised=by_column(self._promised(records, snapshot)),
             word=loads.word,
             in_maintenance=dict(_in_maintenance(snapshot.nodes, configuration)),
             being_emptied=dict(_being_emptied(records, snapshot)),
@@ -72,7 +72,7 @@ class TableMaker:
     ) -> None:
         kept = {key: size for key, size in self._sizes.items() if key in records}
         for key, row in _rows_of(records, snapshot).items():
-            cpu, memory = snapshot.requests[snapshot.pods.asks[row], columns].tolist()
+            cpu, memory = snapshot.requests[snapshot.pods.request_set[row], columns].tolist()
             kept[key] = float(cpu), float(memory)
         self._sizes = kept
 

@@ -10,10 +10,10 @@ import structlog
 from rescheduler import plan
 from rescheduler.clock import Clock
 from rescheduler.config import Configuration
-from rescheduler.controller.cycle import Pass, Passes
 from rescheduler.controller.events import Trail, recording
 from rescheduler.controller.last_check import LastCheck
 from rescheduler.controller.leader_session import LeaderSession
+from rescheduler.controller.passes import Pass, Passes
 from rescheduler.controller.pausing import Pausing
 from rescheduler.controller.shutdown import GRACE_SECONDS, HEARING_SECONDS, to_an_end
 from rescheduler.controller.whole_cluster import WholeCluster
@@ -65,7 +65,7 @@ async def run(session: LeaderSession, clock: Clock, configuration: Configuration
             return await _end_what_has_begun(session, migrator, pause)
         # What an earlier process left in the middle goes on by itself. Whoever had to wait for
         # that begins nothing new: its picture of the cluster is from before.
-        if migrator.unfinished:
+        if migrator.unfinished > sum(1 for _ in migrator.targetless()):
             return await _end_what_is_unfinished(session, migrator)
         purpose = WholeCluster(kube, configuration, observer, trail)
         passes = Passes(
@@ -177,11 +177,13 @@ def _of_dry_run(decided: Plan) -> Report:
 
 
 def _of_pass(seen: Pass) -> Report:
-    run = seen.run
+    run, denials = seen.run, seen.plan.denials
+    denied = [f"{each.namespace}/{each.record}: {each.reason}: {each.message}" for each in denials]
     if run is None or not run.outcomes:
-        return Report(moved=0, failed=0, summary=f"nothing moved: {seen.plan.summary}")
-    told = "; ".join(_in_words(move, outcome) for move, outcome in run.outcomes)
-    return Report(moved=run.moved, failed=run.failed, summary=told)
+        told = [*denied, f"nothing moved: {seen.plan.summary}"]
+        return Report(moved=0, failed=len(denied), summary="; ".join(told))
+    told = [*denied, *(_in_words(move, outcome) for move, outcome in run.outcomes)]
+    return Report(moved=run.moved, failed=run.failed + len(denied), summary="; ".join(told))
 
 
 def _in_words(move: Move, outcome: Outcome) -> str:

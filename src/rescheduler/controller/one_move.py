@@ -53,7 +53,7 @@ async def ask(
         move,
         configuration.migration,
         attempt=max(attempts, default=0) + 1,
-        may_interrupt=permits(configuration.pods.interruptions, asked=True),
+        may_recreate=permits(configuration.pods.recreate, asked=True),
     )
     if unfinished := [each for each in of_pod if podmigration.is_unfinished(each)]:
         name = unfinished[-1]["metadata"]["name"]
@@ -92,7 +92,7 @@ def _decided(snapshot: Snapshot, configuration: Configuration, asked: Asked) -> 
         target=asked.target or _best(snapshot, explained),
         strategy=podmigration.MANUAL,
         reason="asked for by rescheduler migrate",
-        way=explained.way if explained.way is Way.RESTART else Way.SURGE,
+        way=explained.way if explained.way is Way.RECREATE else Way.SURGE,
         asked=True,
     )
 

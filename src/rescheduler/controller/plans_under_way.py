@@ -8,7 +8,7 @@ from typing import Final
 import structlog
 
 from rescheduler.clock import Clock
-from rescheduler.controller.cycle import Pass
+from rescheduler.controller.passes import Pass
 from rescheduler.controller.triggers import Trigger
 from rescheduler.kube import errors
 from rescheduler.migrate.queue.plan_run import PlanRun

@@ -3,15 +3,14 @@
 import asyncio
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager, suppress
-from dataclasses import replace
 from typing import Final
 
 from rescheduler import plan
 from rescheduler.clock import Clock
-from rescheduler.config import Configuration
-from rescheduler.config.scheduling import PRE_BIND
-from rescheduler.controller.binding import Binder
+from rescheduler.controller.doors import opened
+from rescheduler.controller.guarding import Guarding
 from rescheduler.controller.leader_session import Connect
+from rescheduler.controller.looking_on import LookingOn
 from rescheduler.controller.move_counts import MoveCounts
 from rescheduler.controller.scheduling import Offering
 from rescheduler.controller.settings import Settings
@@ -22,7 +21,7 @@ from rescheduler.model.pausing import pause_of
 from rescheduler.model.published import NOW, PLANNED, LastPass, MovesUnderWay, Now, Role, WatchState
 from rescheduler.model.snapshot import Snapshot
 from rescheduler.observe import Observer
-from rescheduler.serve import Board, Recorder, SchedulerDoor, serving
+from rescheduler.serve import Board, Recorder, serving
 from rescheduler.wire import ALL_RESOURCES
 
 _EVERY_SECONDS: Final = 1.0
@@ -49,7 +48,7 @@ class Publisher:
         *,
         on_demand: bool = False,
     ) -> None:
-        """Without a board it tells nobody. `on_demand`: how a scheduler is offered nodes."""
+        """Without a board it tells nobody. `on_demand`: how what others are answered by is made."""
         self._clock = clock
         self._settings = settings
         self._board = board or new_board()
@@ -62,6 +61,10 @@ class Publisher:
         self._last_pass: LastPass | None = None
         self.moves = MoveCounts(clock, self._board.record)
         self.offering = Offering(self._board, clock, settings, on_demand=on_demand)
+        self.guarding = Guarding(
+            self._board, clock, settings, lambda: self._is_paused, on_demand=on_demand
+        )
+        self.looking_on = LookingOn(clock, settings, (self.offering, self.guarding))
 
     @property
     def record(self) -> Recorder:
@@ -77,6 +80,7 @@ class Publisher:
         self._begin(Role.STANDING_BY)
 
     def looks(self) -> None:
+        self.guarding.only_look()
         self._begin(Role.LOOKING)
 
     @contextmanager
@@ -215,16 +219,6 @@ def _imbalance(decided: Plan) -> Mapping[tuple[str, str], float]:
     return found
 
 
-def _scheduler_door(configuration: Configuration, connect: Connect | None) -> SchedulerDoor | None:
-    if not configuration.answered:
-        return None
-    door = SchedulerDoor(settings=configuration.extender, verbs=configuration.answered)
-    if connect is None or PRE_BIND not in configuration.answered:
-        return door
-    binder = Binder(connect)
-    return replace(door, bind=binder.bind, beside=binder.connected)
-
-
 @asynccontextmanager
 async def publishing(
     clock: Clock,
@@ -232,9 +226,12 @@ async def publishing(
     stop: asyncio.Event,
     board: Board | None = None,
     connect: Connect | None = None,
+    *,
+    writes: bool = True,
 ) -> AsyncIterator[Publisher]:
     """Listens, from before the first request to the API server to the end of the block. Pods are
-    bound by connections of their own.
+    bound by connections of their own, and so are certificates kept up that are ours; without
+    `writes` they are only read.
 
     Raises:
         CannotListen: a port is taken.
@@ -243,13 +240,20 @@ async def publishing(
     publisher = Publisher(clock, in_force, board, stop)
     configuration = in_force.configuration
     settings = configuration.serving
-    if not settings.port and not settings.debug_port and not configuration.answered:
+    doors = (
+        settings.port,
+        settings.debug_port,
+        configuration.answered,
+        configuration.guard.enabled,
+    )
+    if not any(doors):
         yield publisher
         return
-    with serving(settings, board, _scheduler_door(configuration, connect)):
-        keeping = asyncio.create_task(publisher.keep_publishing(), name="publish")
-        try:
-            yield publisher
-        finally:
-            keeping.cancel()
-            await asyncio.gather(keeping, return_exceptions=True)
+    async with opened(configuration, publisher.guarding, clock, connect, writes=writes) as open_to:
+        with serving(settings, board, *open_to):
+            keeping = asyncio.create_task(publisher.keep_publishing(), name="publish")
+            try:
+                yield publisher
+            finally:
+                keeping.cancel()
+                await asyncio.gather(keeping, return_exceptions=True)

@@ -6,7 +6,7 @@ from typing import Any, Protocol
 
 import structlog
 
-from rescheduler.controller.cycle import Pass
+from rescheduler.controller.passes import Pass
 from rescheduler.migrate import Figures
 from rescheduler.model.moves import Emptying, Move, Plan, Refusal
 from rescheduler.model.moves import Report as StrategyReport

@@ -1,11 +1,12 @@
-"""What triggers an early pass: a node that is to be emptied, or one that has become hot."""
+"""What triggers an early pass: a node to be emptied, one that is hot, who asks for a target."""
 
 import asyncio
-from collections.abc import Callable, Iterator
-from typing import Final
+from collections.abc import Callable, Iterable, Iterator
+from typing import Final, Protocol
 
 from rescheduler.clock import Clock
 from rescheduler.config import Configuration
+from rescheduler.model import podmigration
 from rescheduler.model.cluster import Node
 from rescheduler.model.maintenance import is_in_maintenance
 from rescheduler.model.snapshot import Snapshot
@@ -16,6 +17,20 @@ from rescheduler.plan.loads import Loads
 
 _GLANCE_SECONDS: Final = 5.0
 """How often loads are looked at between two passes: nobody measures them more often."""
+
+
+_ASK_AGAIN_SECONDS: Final = 10.0
+"""After which a target is looked for once more: something could not be seen, or not be written, or
+there were more who asked than one plan decides on.
+"""
+
+
+class AsksForTargets(Protocol):
+    """As far as it is of interest when the next pass is due."""
+
+    def targetless(self) -> Iterable[tuple[str, str]]: ...
+
+    async def somebody_asks(self) -> None: ...
 
 
 class Trigger:
@@ -49,6 +64,7 @@ class Watch:
         self._minds_loads = RESOURCE_OPTIMIZATION in configuration.enabled_strategies
         self._to_empty = self._nodes_to_empty()
         self._hot = self._hot_nodes() if self._minds_loads else frozenset()
+        self._asked = _who_asks(observer.snapshot())
         self._samples = observer.samples if self._minds_loads else 0
 
     async def watch_nodes(self, trigger: Trigger) -> None:
@@ -64,6 +80,22 @@ class Watch:
             await self._clock.sleep(_GLANCE_SECONDS)
             if self._minds_loads and self._is_measured_anew() and (news := self._news_of_loads()):
                 trigger.fire(news)
+
+    async def watch_records(self, trigger: Trigger, queue: AsksForTargets) -> None:
+        """For ever. Who is not in what the pass saw has not been heard."""
+        while True:
+            if new := set(queue.targetless()) - self._asked:
+                self._asked |= new
+                asks = "PodMigration asks" if len(new) == 1 else "PodMigrations ask"
+                trigger.fire(f"{len(new)} {asks} for a target")
+            await queue.somebody_asks()
+
+    async def watch_waiting(self, trigger: Trigger, queue: AsksForTargets) -> None:
+        """For ever."""
+        while True:
+            await self._clock.sleep(_ASK_AGAIN_SECONDS)
+            if any(True for _ in queue.targetless()):
+                trigger.fire("PodMigrations still ask for a target")
 
     def _is_measured_anew(self) -> bool:
         before, self._samples = self._samples, self._observer.samples
@@ -102,6 +134,11 @@ class Watch:
     def _hot_nodes(self) -> frozenset[str]:
         snapshot = self._observer.with_usage(self._observer.snapshot())
         return hot_nodes(snapshot, self._configuration)
+
+
+def _who_asks(snapshot: Snapshot) -> set[tuple[str, str]]:
+    records = snapshot.objects.get(podmigration.PLURAL, {})
+    return {key for key, each in records.items() if podmigration.waits_for_target(each)}
 
 
 def _news(before: frozenset[str], now: frozenset[str], what: str) -> Iterator[str]:

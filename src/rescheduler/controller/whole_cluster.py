@@ -3,8 +3,8 @@
 from collections.abc import Iterable
 
 from rescheduler.config import Configuration
-from rescheduler.controller.cycle import Observes
 from rescheduler.controller.events import Trail, silent
+from rescheduler.controller.passes import Observes
 from rescheduler.controller.reports import PlanReport
 from rescheduler.kube import KubeApi
 from rescheduler.migrate import Outcome

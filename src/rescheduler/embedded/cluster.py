@@ -4,10 +4,10 @@ import random
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from types import TracebackType
-from typing import Protocol, Self
+from typing import Final, Protocol, Self
 
 from rescheduler.embedded import behaviours
-from rescheduler.embedded.apiserver import ApiServer, bootstrapping
+from rescheduler.embedded.apiserver import ApiServer, Webhook, bootstrapping
 from rescheduler.embedded.client import Around, EmbeddedClient
 from rescheduler.embedded.controllers.daemon_set import DaemonSetController
 from rescheduler.embedded.controllers.deployment import DeploymentController
@@ -29,6 +29,9 @@ from rescheduler.embedded.store import Store
 from rescheduler.embedded.usage import Loads, Metrics
 from rescheduler.embedded.virtual_time import VirtualClock
 from rescheduler.kube import KubeApi
+
+OWN_USER: Final = "system:serviceaccount:kube-system:rescheduler-scheduler"
+"""The product, where its manifests install it."""
 
 
 class Works(Protocol):
@@ -117,9 +120,15 @@ class EmbeddedCluster:
             if isinstance(each, Scheduler):
                 each.extender = extender
 
-    def client(self, *, name: str = "rescheduler", around: Around | None = None) -> EmbeddedClient:
-        """`around` may disturb what it asks for."""
-        return EmbeddedClient(self.api, self._own_chance(), name=name, around=around)
+    def review_evictions(self, webhook: Webhook | None) -> None:
+        """From now on it is asked about every eviction, as if it had been configured so."""
+        self.api.eviction_webhook = webhook
+
+    def client(
+        self, *, name: str = "rescheduler", user: str = OWN_USER, around: Around | None = None
+    ) -> EmbeddedClient:
+        """`user`: whom the API server takes it for. `around` may disturb what it asks for."""
+        return EmbeddedClient(self.api, self._own_chance(), name=name, user=user, around=around)
 
     @asynccontextmanager
     async def connect(self) -> AsyncIterator[KubeApi]:

@@ -73,6 +73,14 @@ KINDS: Final = (
     _plain(wire.LEASES, "Lease"),
     _plain(wire.EVENTS, "Event"),
     _plain(CONFIG_MAPS, "ConfigMap"),
+    _plain(wire.SECRETS, "Secret"),
+    # Kept, but nobody is asked: evictions have a guard of their own here.
+    Kind(
+        resource=wire.VALIDATING_WEBHOOKS,
+        name="ValidatingWebhookConfiguration",
+        namespaced=False,
+        has_status=False,
+    ),
     _plain(SERVICE_ACCOUNTS, "ServiceAccount"),
     _plain(CONTROLLER_REVISIONS, "ControllerRevision"),
 )

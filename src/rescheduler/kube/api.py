@@ -44,6 +44,12 @@ class KubeApi(Protocol):
         """The same, and the version that it is of, for a watch to go on from."""
         ...
 
+    async def served(self, group_version: str) -> frozenset[str]:
+        """The resources and subresources of a group that the server has; none, if it has no such
+        group. Whoever may log in may ask.
+        """
+        ...
+
     def pieces(self, resource: Resource) -> AsyncGenerator[bytes, None]:
         """A list in JSON as it comes, piece by piece: of kinds that cannot be watched and come
         without pages, so that all of it may be too much to hold.

@@ -142,6 +142,14 @@ class Client:
             if not following:
                 return pages.listing()
 
+    async def served(self, group_version: str) -> frozenset[str]:
+        path = f"/{'api' if group_version == 'v1' else 'apis'}/{group_version}"
+        try:
+            found = await self._read(path, {}, _decode)
+        except errors.NotFound:
+            return frozenset()
+        return frozenset(each["name"] for each in found["resources"])
+
     async def pieces(self, resource: Resource) -> AsyncGenerator[bytes, None]:
         headers = {"Accept": "application/json", "Accept-Encoding": "identity"}
         async with self._transport.stream(

@@ -37,6 +37,9 @@ class Fenced:
     ) -> Listing:
         return await self._kube.listing(resource, namespace=namespace, whole=whole)
 
+    async def served(self, group_version: str) -> frozenset[str]:
+        return await self._kube.served(group_version)
+
     def pieces(self, resource: Resource) -> AsyncGenerator[bytes, None]:
         return self._kube.pieces(resource)
 

@@ -55,7 +55,7 @@ class Template:
 
     spec_json: bytes
     """Without what differs from pod to pod (node, claims, our own pin), keys in order."""
-    asks: int
+    request_set: int
     """Row of `Snapshot.requests`: what its pods ask for, when they have not been resized."""
     priority: int
 
@@ -83,7 +83,7 @@ class PodColumns:
     """Slot of the node (`Snapshot.node_slots`)."""
     pod_class: Numbers
     """NONE where a row is free."""
-    asks: Numbers
+    request_set: Numbers
     """Row of `Snapshot.requests`."""
     owner: Numbers
     """Row of `Snapshot.owners`: its controller."""

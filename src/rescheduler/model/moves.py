@@ -5,6 +5,8 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Self
 
+from rescheduler.model.podmigration import Reason
+
 
 class Passing(str):
     """A reason that goes by itself, or by what others are about to do: worth waiting for. Any other
@@ -15,11 +17,11 @@ class Passing(str):
 
 
 class Way(enum.StrEnum):
-    """How a pod gets to its target."""
+    """How a pod gets to its target, as far as planning has to know: a copy counts as a surge."""
 
     SURGE = "surge"
     """The new pod is Ready before the old one goes: for a while there are both."""
-    RESTART = "restart"
+    RECREATE = "recreate"
     """The old one goes first, since two of them must not, or cannot, be there at once."""
 
 
@@ -78,6 +80,21 @@ class Refusal:
     @property
     def full_name(self) -> str:
         return f"{self.namespace}/{self.pod}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Denial:
+    """A PodMigration that leaves the choice of a target to the planner, and gets none."""
+
+    namespace: str
+    record: str
+    """Its name, and its UID."""
+    record_uid: str
+    reason: Reason
+    message: str
+    """What keeps its pod, in words."""
+    is_gone: bool = False
+    """As far as the snapshot shows, which may be older than the pod: whoever acts looks again."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -152,6 +169,7 @@ class Plan:
     """
     emptying: tuple[Emptying, ...] = ()
     """Every node in maintenance."""
+    denials: tuple[Denial, ...] = ()
     steps: int = 0
     """What a long search took: with the same number as its budget it gives the same plan again."""
     seed: int = 0

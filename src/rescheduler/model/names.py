@@ -33,7 +33,7 @@ PREVIOUS_MIGRATION = PREFIX + "previous-migration"
 STATUS_IN_PROGRESS = "in-progress"
 STATUS_COMPLETED = "completed"
 
-# On a pod whose owner wants it moved in one way only: "Surge" or "Steer".
+# On a pod whose owner wants it moved in one way only: "Surge" or "Recreate".
 WAY = "rescheduler.io/way"
 
 # On a pod whose owner knows how long its requests last: counts before `migration.linger`.
@@ -57,6 +57,14 @@ PLANNED_IN = "rescheduler.io/pass"
 
 # On a temporary PodDisruptionBudget: the name of the record that it belongs to.
 RECORD = "rescheduler.io/migration"
+
+# And who wanted the pod evicted, where that is why it moves.
+EVICTED_BY = "rescheduler.io/evicted-by"
+
+# On a pod, a namespace or a node: with the value "off" evictions pass at once. And on a pod or a
+# namespace: for how long one is held at most.
+GUARD = "rescheduler.io/guard"
+GUARD_PATIENCE = "rescheduler.io/guard-patience"
 
 # On the Lease: why nothing new is begun, since when, and by whom.
 PAUSED = "rescheduler.io/paused"
@@ -105,13 +113,17 @@ READ_ON_PODS = frozenset(
         PREFER_NO_EVICTION,
         EVICT,
         WAY,
+        GUARD,
+        GUARD_PATIENCE,
     }
 )
 """The annotations that we keep. All others stay with the server: some are large, or secret."""
 READ_ON_NODES = frozenset(
-    {NODE_COST, SCALE_DOWN_DISABLED, DO_NOT_DISRUPT, CORDONED, MAINTENANCE_STATUS}
+    {NODE_COST, SCALE_DOWN_DISABLED, DO_NOT_DISRUPT, CORDONED, MAINTENANCE_STATUS, GUARD}
 )
-READ_ON_OTHERS = frozenset({REVISION, RESCHEDULING, DO_NOT_DISRUPT})
+READ_ON_OTHERS = frozenset(
+    {REVISION, RESCHEDULING, DO_NOT_DISRUPT, GUARD, GUARD_PATIENCE, EVICTED_BY}
+)
 
 OF_ONE_POD = frozenset(
     {

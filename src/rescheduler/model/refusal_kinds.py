@@ -19,8 +19,8 @@ class RefusalKind(StrEnum):
     """It is being moved, is ending, or its node is being removed by others."""
     COOLDOWN = "Cooldown"
     FAILED_BEFORE = "FailedBefore"
-    INTERRUPTION = "Interruption"
-    """It could only be moved by an interruption, which nobody permits."""
+    RECREATE = "Recreate"
+    """It could only be recreated, which nobody permits."""
     WORKLOAD = "Workload"
     """Its workload is rolling out, scaling, not found, or has pods that are not Ready."""
     GROUP = "Group"
@@ -68,8 +68,8 @@ _WORDS: Final = (
     (RefusalKind.FAILED_BEFORE, ("its move failed", " failed, the last as", "left it short")),
     (RefusalKind.COOLDOWN, ("stability.cooldown",)),
     (
-        RefusalKind.INTERRUPTION,
-        ("would interrupt it", "would be interrupted", "one pod at a time may have its volume"),
+        RefusalKind.RECREATE,
+        ("would recreate it", "would be recreated", "one pod at a time may have its volume"),
     ),
     (RefusalKind.BUDGET, ("PodDisruptionBudget",)),
     (RefusalKind.QUOTA, ("ResourceQuota",)),

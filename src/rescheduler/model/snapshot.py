@@ -242,8 +242,8 @@ class Snapshot:
         return tuple(name for name in claims if name not in made)
 
     def requests_of(self, row: int) -> Resources:
-        asked = self.request_sets[self.pods.asks[row]] or {}
-        return {name: amount for name, amount in asked.items() if amount}
+        requests = self.request_sets[self.pods.request_set[row]] or {}
+        return {name: amount for name, amount in requests.items() if amount}
 
     def _usage_of(self, row: int) -> Mapping[str, float]:
         if self.usage is None or self.usage.outage:
@@ -280,7 +280,7 @@ class Snapshot:
                     total[self.node_numbers[node], column] += amount
         for row, node in self.pods.nominated.items():
             if self.place_of_pod[row] == NONE and node in self.node_numbers:
-                total[self.node_numbers[node]] += self.requests[self.pods.asks[row]]
+                total[self.node_numbers[node]] += self.requests[self.pods.request_set[row]]
         return total
 
     def _daemons_to_come(self) -> Mapping[str, Resources]:
@@ -305,11 +305,11 @@ class Snapshot:
     def _sum(self, rows: Numbers) -> Amounts:
         nodes = self.place_of_pod[rows]
         rows, nodes = rows[nodes != NONE], nodes[nodes != NONE]
-        asks = self.pods.asks[rows]
+        request_sets = self.pods.request_set[rows]
         total = np.empty((len(self.nodes), len(self.resource_names)), np.int64)
         for column in range(total.shape[1]):
             # In float64, which bincount counts in, whole numbers are exact up to 9e15: 8 PiB.
-            amounts = self.requests[asks, column]
+            amounts = self.requests[request_sets, column]
             total[:, column] = np.bincount(nodes, weights=amounts, minlength=len(self.nodes))
         return total
 

@@ -142,6 +142,10 @@ class Observer:
         now = self._clock.now().timestamp()
         return self._state.snapshot(self.gaps(), taken_at=now, heard_at=heard)
 
+    def row_of(self, full_name: str) -> int | None:
+        """Of a pod, as of now: in an older snapshot another one may be there. From any thread."""
+        return self._state.pods.row_of(full_name)
+
     def with_usage(self, snapshot: Snapshot) -> Snapshot:
         """What nodes and pods use, with the pods where they are in this snapshot."""
         placement = placement_of(snapshot)

@@ -135,8 +135,8 @@ def _problem(raw: Object, way: Way, health: int) -> str:
     if healthy < wanted:
         act = f" (or {_ALWAYS})" if health == UNREADY else ""
         return Passing(f"{healthy} of {wanted} healthy, a move needs {wanted}{act}")
-    if way is Way.RESTART:
-        return Passing(f"{healthy} of {wanted} healthy, an interruption needs {wanted + 1}")
+    if way is Way.RECREATE:
+        return Passing(f"{healthy} of {wanted} healthy, to recreate one needs {wanted + 1}")
     return ""
 
 

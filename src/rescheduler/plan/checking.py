@@ -64,8 +64,8 @@ def _reasons(
     is_ready = movable.is_ready(row)
     # What is not Ready was planned to go first, whatever was chosen when it was asked for.
     way = move.way if is_ready else movable.way(row)
-    if way is Way.SURGE and (why := movable.why_interrupted(row)):
-        yield f"it would have to be interrupted by now: {why}"
+    if way is Way.SURGE and (why := movable.why_recreated(row)):
+        yield f"it would have to be recreated by now: {why}"
     source = snapshot.nodes[snapshot.node_numbers[move.source]]
     is_leaving = is_in_maintenance(source.labels) or source.unschedulable or who_removes(source)
     if move.strategy == NODE_MAINTENANCE and not is_leaving:

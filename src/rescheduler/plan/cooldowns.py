@@ -39,8 +39,8 @@ class Cooldowns:
                 if 0 <= (age := self._age(row)) < longest
             }
 
-    def why_it_rests(self, row: int, *, interrupts: bool = False) -> tuple[str, ...]:
-        """The pod, its workload, its node: each that has just taken part in a move. `interrupts`: a
+    def why_it_rests(self, row: int, *, recreates: bool = False) -> tuple[str, ...]:
+        """The pod, its workload, its node: each that has just taken part in a move. `recreates`: a
         move of this pod would.
         """
         if not self._moved:
@@ -51,8 +51,8 @@ class Cooldowns:
             reasons.append("it was moved lately (stability.cooldown.pod)")
         owner = int(snapshot.pods.owner[row])
         if owner != NONE and owner in self._workloads:
-            if interrupts:
-                why = "a pod of its workload was moved lately, and it would be interrupted"
+            if recreates:
+                why = "a pod of its workload was moved lately, and it would be recreated"
                 reasons.append(f"{why} (stability.cooldown.workload)")
             elif owner in self._unsettled_workloads:
                 why = "a pod of its workload that was moved lately is not Ready"

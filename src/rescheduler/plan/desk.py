@@ -16,7 +16,7 @@ from rescheduler.config import Configuration
 from rescheduler.model import names, podmigration
 from rescheduler.model.cluster import Node, is_part_of_its_node
 from rescheduler.model.columns import NONE, Flag
-from rescheduler.model.moves import Emptying, Passing, Way
+from rescheduler.model.moves import Denial, Emptying, Passing, Way
 from rescheduler.model.selectors import EVERYTHING
 from rescheduler.model.snapshot import Snapshot
 from rescheduler.plan.adopting import as_adopted
@@ -96,6 +96,7 @@ class Desk:
         """By row: reasons, in the order in which they were found."""
         self.notes: dict[str, None] = {}
         self.emptying: list[Emptying] = []
+        self.denials: list[Denial] = []
         self._moved: set[int] = set()
         self._vacated = Vacated(self.placement)
         self.in_scope: Mask = np.ones(len(snapshot.nodes), np.bool_)
@@ -177,10 +178,10 @@ class Desk:
         namespace = self.name(members[0]).split("/", 1)[0]
         copies = self.movable.quotas.ledger()
         for member in members:
-            why, charged = self.movable.why_interrupted(member), self.movable.charged(member)
-            if why and not self.configuration.groups.allow_restart:
-                who = f"{self.name(member)} of its group would be interrupted"
-                return [f"{who}, and groups.allowRestart is off: {why}"]
+            why, charged = self.movable.why_recreated(member), self.movable.charged(member)
+            if why and not self.configuration.groups.allow_recreate:
+                who = f"{self.name(member)} of its group would be recreated"
+                return [f"{who}, and groups.allowRecreate is off: {why}"]
             if charged and not why:
                 if not copies.has_room(namespace, charged):
                     where = f"the ResourceQuotas of {namespace}"

@@ -42,7 +42,7 @@ class Explanation:
     stays_when_asked: tuple[str, ...]
     """The same when a person or a maintenance wants it away."""
     way: Way
-    interrupted: str
+    recreated: str
     """Why it has to end before its successor begins; empty: both can be there."""
     group: tuple[str, ...]
     """Names of pods that have to move with it."""
@@ -84,7 +84,7 @@ def explain(
         stays=tuple(map(str, desk.why_it_stays(row))),
         stays_when_asked=tuple(map(str, desk.why_it_stays(row, asked=True))),
         way=desk.way(row),
-        interrupted=desk.movable.why_interrupted(row),
+        recreated=desk.movable.why_recreated(row),
         group=tuple(desk.name(each) for each in desk.unit(row) if each != row),
         verdicts=tuple(_verdicts(desk, row)),
         move=moves.get(pod.full_name),

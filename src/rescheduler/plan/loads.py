@@ -41,8 +41,8 @@ class Loads:
         self.capacity = snapshot.room[:, columns].astype(np.float64)
         if usage is None or usage.outage:
             self.used = snapshot.staying[:, columns].astype(np.float64)
-            asked = snapshot.requests[:, columns].astype(np.float64)
-            self.of_pod = asked[snapshot.pods.asks]
+            requests = snapshot.requests[:, columns].astype(np.float64)
+            self.of_pod = requests[snapshot.pods.request_set]
         else:
             self.used = np.stack([usage.node_cpu, usage.node_memory], axis=1)
             self.of_pod = np.stack([usage.pod_cpu, usage.pod_memory], axis=1)

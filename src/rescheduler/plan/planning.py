@@ -12,7 +12,7 @@ from rescheduler.model.moves import Imbalance, Move, NodeLoad, Plan, Refusal, Re
 from rescheduler.model.resources import CPU, MEMORY
 from rescheduler.model.snapshot import Gap, Snapshot
 from rescheduler.model.strategies import NODE_MAINTENANCE
-from rescheduler.plan import fitting, movable
+from rescheduler.plan import asked_for, fitting, movable
 from rescheduler.plan.balancing.taking_part import taking_part
 from rescheduler.plan.desk import Desk, Search
 from rescheduler.plan.fitting import Memory
@@ -52,11 +52,7 @@ def plan_at(desk: Desk) -> Plan:
     eligible = taking_part(desk)
     pods_before = _pods_by_node(desk)
     desk.search.lap("")
-    reports = [
-        _decide(strategy, desk)
-        for strategy in IN_ORDER
-        if strategy.name in desk.configuration.enabled_strategies
-    ]
+    reports = [_decide(strategy, desk) for strategy in _who_decides(desk)]
     _note_what_was_not_seen(desk)
     _note_unasked_maintenance(desk)
     after = desk.loads.percent
@@ -69,12 +65,22 @@ def plan_at(desk: Desk) -> Plan:
         word=desk.loads.word,
         notes=tuple(desk.notes),
         emptying=tuple(desk.emptying),
+        denials=tuple(desk.denials),
         steps=desk.steps,
         seed=desk.search.seed,
     )
 
 
 # ------------------------------------------------------------------ deciding
+
+
+def _who_decides(desk: Desk) -> Iterable[Strategy]:
+    # Who asks by a record waits for an answer, whatever else is enabled.
+    if asked_for.is_needed(desk):
+        yield asked_for.STRATEGY
+    for strategy in IN_ORDER:
+        if strategy.name in desk.configuration.enabled_strategies:
+            yield strategy
 
 
 def _decide(strategy: Strategy, desk: Desk) -> Report:

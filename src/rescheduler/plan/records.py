@@ -56,7 +56,9 @@ class Records:
     def why_it_waits(self, row: int) -> tuple[str, ...]:
         """Because of migrations of this very pod."""
         uid = self._snapshot.pods.uids[row]
-        if uid in self.unfinished:
+        known = self.unfinished.get(uid)
+        # Who moves by command chooses for it, too.
+        if known and not (self._forced is not None and podmigration.waits_for_target(known)):
             return (Passing("it is being moved already"),)
         failed = self._failed.get(uid)
         return tuple(self._why_held_back(failed)) if failed else ()
@@ -113,7 +115,9 @@ class Records:
         """By the UID of the pod, in order of their attempts."""
         found: dict[str, list[Object]] = {}
         for _, record in sorted(self._all.items()):
-            if has_failed(record) and not self._is_forgiven(record):
+            # Nothing was tried for want of a target, and there may be one now.
+            is_tried = has_failed(record) and reason_of(record) != Reason.NO_TARGET
+            if is_tried and not self._is_forgiven(record):
                 found.setdefault(pod_uid(record), []).append(record)
         return {uid: sorted(records, key=attempt_of) for uid, records in found.items()}
 

@@ -218,7 +218,7 @@ def _choices(desk: Desk, waiting: list[int], prefer: Prefer) -> Iterator[tuple[i
 def kind(desk: Desk, row: int) -> tuple[object, ...]:
     """The same for pods that any rule treats alike, where they are."""
     pods, place = desk.snapshot.pods, int(desk.placement.place[row])
-    alike = int(pods.pod_class[row]), int(pods.asks[row]), int(pods.own_labels[row])
+    alike = int(pods.pod_class[row]), int(pods.request_set[row]), int(pods.own_labels[row])
     return *alike, pods.claims.get(row, ()), place
 
 

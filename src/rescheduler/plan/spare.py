@@ -63,7 +63,7 @@ def spare_nodes(
     none = np.zeros(len(snapshot.nodes), np.bool_)
     if not settings.scale_down_utilization_percent:
         return none
-    used_little = _asked_percent(snapshot, placement) <= settings.scale_down_utilization_percent
+    used_little = _requested_percent(snapshot, placement) <= settings.scale_down_utilization_percent
     is_same = settings.node_selector == settings.packed_nodes
     declared = packed if is_same else _matching(snapshot.nodes, settings.node_selector)
     found = used_little & declared
@@ -85,13 +85,13 @@ def _matching(nodes: Iterable[Node], selector: Selector) -> Mask:
     return np.array([selector.matches(node.labels) for node in nodes], np.bool_)
 
 
-def _asked_percent(snapshot: Snapshot, placement: Placement) -> Figures:
+def _requested_percent(snapshot: Snapshot, placement: Placement) -> Figures:
     """By node: of cpu or memory, whichever is more. Room that is kept for others is asked for."""
     columns = [snapshot.resource_names.index(name) for name in RESOURCES]
     room, free = snapshot.room[:, columns], placement.free[:, columns]
     with np.errstate(divide="ignore", invalid="ignore"):
-        asked: Figures = np.where(room > 0, 100 * (room - free) / room, 0).max(axis=1)
-    return asked
+        requested: Figures = np.where(room > 0, 100 * (room - free) / room, 0).max(axis=1)
+    return requested
 
 
 class _Guests:
@@ -101,8 +101,8 @@ class _Guests:
         rows = guests(snapshot, placement.place)
         places = placement.place[rows]
         self.count = np.bincount(places, minlength=len(snapshot.nodes))
-        self.asked = np.zeros((len(snapshot.nodes), len(snapshot.resource_names)), np.int64)
-        np.add.at(self.asked, places, snapshot.requests[snapshot.pods.asks[rows]])
+        self.requested = np.zeros((len(snapshot.nodes), len(snapshot.resource_names)), np.int64)
+        np.add.at(self.requested, places, snapshot.requests[snapshot.pods.request_set[rows]])
         free = np.where(placement.nodes_open[:, None], np.maximum(placement.free, 0), 0)
         self._order = np.argsort(-free[:, snapshot.resource_names.index(CPU)], kind="stable")
         """Nodes, the emptiest first."""
@@ -110,10 +110,10 @@ class _Guests:
 
     def have_room(self, node: int) -> bool:
         """As if all were of the same size. To try it pod by pod would cost more than a plan."""
-        needed = self.asked[node] > 0
+        needed = self.requested[node] > 0
         if not needed.any():
             return True
-        mean, left = self.asked[node, needed] / self.count[node], int(self.count[node])
+        mean, left = self.requested[node, needed] / self.count[node], int(self.count[node])
         for few in (slice(_EMPTIEST), slice(_EMPTIEST, None)):
             slots = np.floor(self._free[few][:, needed] / mean).min(axis=1)
             left -= int(slots[self._order[few] != node].sum())
@@ -129,7 +129,7 @@ def _lasting(
     nobody can remove, then those with the most pods for their size, which stands for their price.
     """
     columns = [snapshot.resource_names.index(name) for name in RESOURCES]
-    asked = guests_of.asked[:, columns]
+    requested = guests_of.requested[:, columns]
     room = np.where(placement.nodes_open[:, None], snapshot.room[:, columns], 0)
     rank = room[:, RESOURCES.index(CPU)] / (1 + guests_of.count)
     rank[~removable] = -1.0
@@ -140,7 +140,7 @@ def _lasting(
     for numbers in pools.values():
         ordered = np.array(numbers)[np.argsort(rank[numbers], kind="stable")]
         before = np.cumsum(room[ordered], axis=0) - room[ordered]
-        needed = _LASTS * asked[ordered].sum(axis=0)
+        needed = _LASTS * requested[ordered].sum(axis=0)
         found[ordered] = (before < needed).any(axis=1)
     return found
 

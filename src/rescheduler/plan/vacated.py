@@ -38,7 +38,7 @@ class Vacated:
         nothing = np.zeros(self._placement.free.shape[1], np.int64)
         left = self._left[group].setdefault(node, _Left(nothing))
         pods = self._placement.snapshot.pods
-        left.held += times * self._placement.snapshot.requests[pods.asks[row]]
+        left.held += times * self._placement.snapshot.requests[pods.request_set[row]]
         left.classes[int(pods.pod_class[row])] += times
 
     def closed_to(self, row: int, group: str) -> list[int]:

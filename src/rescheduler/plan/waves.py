@@ -52,7 +52,7 @@ class _Wave:
         for row in before:
             self._count(row, desk.way(row))
             # What a budget allows may not show it yet.
-            self._used["missing", *self._budget_of(row)[0]] += desk.way(row) is not Way.RESTART
+            self._used["missing", *self._budget_of(row)[0]] += desk.way(row) is not Way.RECREATE
 
     def takes(self, members: Sequence[Planned]) -> bool:
         """All of them, beside those that are in it. Of each other they need nothing."""
@@ -78,21 +78,21 @@ class _Wave:
     def _count(self, row: int, way: Way) -> None:
         namespace, owner = _namespace(self._desk, row), int(self._desk.snapshot.pods.owner[row])
         self._used["workload", owner] += 1
-        if way is Way.RESTART:
-            self._used["restarting", owner] += 1
+        if way is Way.RECREATE:
+            self._used["recreating", owner] += 1
             self._used["missing", *self._budget_of(row)[0]] += 1
         elif charged := self._desk.movable.charged(row):
             self._ledger.charge(namespace, charged)
 
     def _is_full_for(self, planned: Planned) -> bool:
         """By what quotas and budgets have left, and as a pod of its workload is missing."""
-        row, is_restarted = planned.row, planned.way is Way.RESTART
+        row, is_recreated = planned.row, planned.way is Way.RECREATE
         owner = int(self._desk.snapshot.pods.owner[row])
         # While one of its pods is missing, no other takes any risk.
-        together = self._used["workload" if is_restarted else "restarting", owner]
+        together = self._used["workload" if is_recreated else "recreating", owner]
         if owner != NONE and together:
             return True
-        if is_restarted:
+        if is_recreated:
             budget, allowed = self._budget_of(row)
             return bool(budget) and self._used["missing", *budget] >= max(allowed, 1)
         return self._is_beyond_quotas(row, _namespace(self._desk, row))

@@ -13,20 +13,31 @@ from rescheduler.schedule.filtering import Filtered, filtered
 from rescheduler.schedule.newcomers import Newcomer, newcomer
 from rescheduler.schedule.placed import PlacedSince
 from rescheduler.schedule.scoring import MOST, Scored, scored
-from rescheduler.schedule.table import Figures, NodeTable, Rules, Steering
+from rescheduler.schedule.table import (
+    UNKNOWN,
+    Figures,
+    NodeTable,
+    Numbers,
+    Rules,
+    Steering,
+    by_column,
+)
 
 __all__ = [
     "MOST",
+    "UNKNOWN",
     "Answers",
     "Figures",
     "Filtered",
     "Newcomer",
     "NodeTable",
+    "Numbers",
     "Offer",
     "PlacedSince",
     "Rules",
     "Scored",
     "Steering",
+    "by_column",
     "filtered",
     "newcomer",
     "scored",

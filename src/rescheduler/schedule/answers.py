@@ -9,7 +9,7 @@ from rescheduler.schedule.filtering import Filtered
 from rescheduler.schedule.newcomers import Newcomer
 from rescheduler.schedule.placed import PlacedSince
 from rescheduler.schedule.scoring import Scored
-from rescheduler.schedule.table import NodeTable, Rules
+from rescheduler.schedule.table import NodeTable, Numbers, Rules
 
 _STALE_SECONDS: Final = 30.0
 
@@ -29,10 +29,12 @@ class Offer:
 class Answers:
     def __init__(self) -> None:
         self._placed = PlacedSince()
+        self._rows: tuple[NodeTable, Sequence[str], Numbers] | None = None
 
     def filtered(self, offer: Offer, pod: Newcomer, names: Sequence[str], now: float) -> Filtered:
         placed = self._placed.on(offer.table, besides=pod)
-        found = filtering.filtered(offer.table, offer.rules, pod, names, placed)
+        rows = self._rows_of(offer.table, names)
+        found = filtering.filtered(offer.table, offer.rules, pod, names, placed, rows)
         if len(found.passed) == 1:
             # The scheduler has no choice, and does not ask for scores.
             self._placed.note(pod, found.passed[0], offer.table, now)
@@ -40,7 +42,8 @@ class Answers:
 
     def scored(self, offer: Offer, pod: Newcomer, names: Sequence[str], now: float) -> Scored:
         placed = self._placed.on(offer.table, besides=pod)
-        found = scoring.scored(offer.table, offer.rules, pod, names, placed)
+        rows = self._rows_of(offer.table, names)
+        found = scoring.scored(offer.table, offer.rules, pod, names, placed, rows)
         if found.best is not None:
             self._placed.note(pod, names[found.best], offer.table, now)
         return found
@@ -49,3 +52,11 @@ class Answers:
         """With what was sent there; empty: it is not."""
         sum_of = self._placed.sum_on(node, offer.table)
         return filtering.why_overloaded(offer.table, offer.rules, node, sum_of)
+
+    def _rows_of(self, table: NodeTable, names: Sequence[str]) -> Numbers:
+        """The very same names of the very same table are looked up once."""
+        if self._rows is not None and self._rows[0] is table and self._rows[1] is names:
+            return self._rows[2]
+        found = table.rows(names)
+        self._rows = table, names, found
+        return found

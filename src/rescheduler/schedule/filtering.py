@@ -37,12 +37,18 @@ class Filtered:
 
 
 def filtered(
-    table: NodeTable, rules: Rules, pod: Newcomer, names: Sequence[str], placed: Figures
+    table: NodeTable,
+    rules: Rules,
+    pod: Newcomer,
+    names: Sequence[str],
+    placed: Figures,
+    rows: Numbers | None = None,
 ) -> Filtered:
-    """`placed`: by node, what came since the table was made."""
+    """`placed`: by node, what came since the table was made. `rows`: of the names, if known."""
     if pod.belongs_to_its_node or pod.is_copy:
         return Filtered(names)
-    rows = table.rows(names)
+    if rows is None:
+        rows = table.rows(names)
     closed = _closed(table, rows, names)
     steering = pod.steering(table)
     soft = _refused(table, rules, pod, rows, placed, steering)
@@ -127,6 +133,8 @@ def _is_above(table: NodeTable, rules: Rules, pod: Newcomer, placed: Figures) ->
 
 def _is_promised(table: NodeTable, pod: Newcomer, placed: Figures) -> Mask:
     """It would fit for the scheduler, which does not know of what is promised."""
+    if not table.promised.any():
+        return np.zeros(len(table.names), np.bool_)
     free = table.capacity - table.requested - placed - table.promised
     is_short = (free < pod.asks) & (table.promised > 0)
     return np.asarray(is_short.any(axis=1))

@@ -60,7 +60,7 @@ class PlacedSince:
         heard_of = table.taken_at - _KEPT_SECONDS
         while self._placed and next(iter(self._placed.values()))[0] <= heard_of:
             self._placed.popitem(last=False)
-        self._table, self._sum = table, np.zeros(table.capacity.shape)
+        self._table, self._sum = table, np.zeros_like(table.capacity)
         for _, node, weighs in self._placed.values():
             self._add(node, weighs, 1)
 

@@ -29,7 +29,9 @@ such rules would not count beside us; with less, we would not beside what pods a
 
 @dataclass(frozen=True, slots=True)
 class Scored:
-    scores: Sequence[int]
+    rows: Numbers
+    """Of the names in the table."""
+    points: Numbers
     """By place in the names."""
     best: int | None
     """The place of the node that comes first, also among those of the same score; None: there is no
@@ -38,21 +40,31 @@ class Scored:
     is_steered: bool | None = None
     """Whether the target of its migration is among the nodes; None: it is of none."""
 
+    @property
+    def scores(self) -> list[int]:
+        found: list[int] = self.points.tolist()
+        return found
+
 
 def scored(
-    table: NodeTable, rules: Rules, pod: Newcomer, names: Sequence[str], placed: Figures
+    table: NodeTable,
+    rules: Rules,
+    pod: Newcomer,
+    names: Sequence[str],
+    placed: Figures,
+    rows: Numbers | None = None,
 ) -> Scored:
-    if pod.belongs_to_its_node or pod.is_copy:
-        return Scored([0] * len(names), None)
+    if rows is None:
+        rows = table.rows(names)
+    if pod.belongs_to_its_node or pod.is_copy or not names:
+        return Scored(rows, np.zeros(len(rows), np.int64), None)
     exact = _exact(table, rules, pod, placed)
     # A node that we have not heard of is neither better nor worse than most.
     usual = float(np.median(exact)) if len(exact) else 0.0
-    found: Figures = np.append(exact, usual)[table.rows(names)]
+    found: Figures = np.append(exact, usual)[rows]
     if (steering := pod.steering(table)) is not None:
-        return _steered(found, steering, names)
-    if not names:
-        return Scored([], None)
-    return Scored(_whole(_compared(found)), int(np.argmax(found)))
+        return _steered(found, steering, names, rows)
+    return Scored(rows, _whole(_compared(found)), int(np.argmax(found)))
 
 
 def _exact(table: NodeTable, rules: Rules, pod: Newcomer, placed: Figures) -> Figures:
@@ -73,22 +85,20 @@ def _compared(worth: Figures) -> Figures:
     return found
 
 
-def _whole(exact: Figures) -> list[int]:
+def _whole(exact: Figures) -> Numbers:
     """A scheduler reads no fractions: it would drop the whole answer without a word."""
     rounded: Numbers = np.rint(np.clip(exact, 0, MOST)).astype(np.int64)
-    found: list[int] = rounded.tolist()
-    return found
+    return rounded
 
 
-def _steered(exact: Figures, steering: Steering, names: Sequence[str]) -> Scored:
+def _steered(exact: Figures, steering: Steering, names: Sequence[str], rows: Numbers) -> Scored:
     """To the target, whatever else speaks for the others; else anywhere rather than back."""
     if steering.target in names:
         place = list(names).index(steering.target)
-        scores = [0] * len(names)
-        scores[place] = MOST
-        return Scored(scores, place, is_steered=True)
-    scores = [max(each, 1) for each in _whole(_compared(exact))] if names else []
+        points = np.zeros(len(rows), np.int64)
+        points[place] = MOST
+        return Scored(rows, points, place, is_steered=True)
+    points = np.maximum(_whole(_compared(exact)), 1)
     if steering.source in names:
-        scores[list(names).index(steering.source)] = 0
-    best = int(np.argmax(scores)) if scores else None
-    return Scored(scores, best, is_steered=False)
+        points[list(names).index(steering.source)] = 0
+    return Scored(rows, points, int(np.argmax(points)), is_steered=False)

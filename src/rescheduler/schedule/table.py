@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import repeat
 from typing import Final
 
 import numpy as np
@@ -47,6 +48,13 @@ class Rules:
         return self.cpu_threshold_percent, self.memory_threshold_percent
 
 
+def by_column(figures: Figures) -> Figures:
+    """Laid out so that numpy goes through thousands of nodes at once, and not through two columns
+    thousands of times.
+    """
+    return np.asfortranarray(figures)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NodeTable:
     names: tuple[str, ...]
@@ -72,6 +80,5 @@ class NodeTable:
 
     def rows(self, names: Sequence[str]) -> Numbers:
         """UNKNOWN for nodes that we have not heard of."""
-        numbers = self.numbers
-        found = [numbers.get(name, UNKNOWN) for name in names]
-        return np.array(found, np.int64)
+        found = map(self.numbers.get, names, repeat(UNKNOWN))
+        return np.fromiter(found, np.int64, len(names))

@@ -3,12 +3,14 @@
 from collections.abc import Callable, Iterable
 
 from rescheduler.clock import Clock, SystemClock
+from rescheduler.guard import GuardTable
 from rescheduler.model.published import Now
 from rescheduler.schedule import Offer
 from rescheduler.serve import health
 from rescheduler.serve.metrics import Metrics, Recorder
 from rescheduler.serve.metrics.current import Current
 from rescheduler.serve.metrics.extending import ExtenderRecorder
+from rescheduler.serve.metrics.guarding import GuardRecorder
 
 
 def _nobody(_: str) -> None:
@@ -31,6 +33,7 @@ class Board:
         self._asked_at: float | None = None
         self._answered_at: float | None = None
         self._offer: Offer | None = None
+        self._guard_table: GuardTable | None = None
         self.call_for_a_pass: Callable[[str], None] = _nobody
         """By whoever foresees an overload, from any thread; the reason in words."""
         current = Current(lambda: self._now, self.blind_seconds, lambda: self.readiness().is_good)
@@ -45,11 +48,19 @@ class Board:
     def extender(self) -> ExtenderRecorder:
         return self._metrics.extender
 
+    @property
+    def guard(self) -> GuardRecorder:
+        return self._metrics.guard
+
     # ------------------------------------------------------------------ publishing
 
     def publish_offer(self, offer: Offer | None) -> None:
         """None: nothing is known any more."""
         self._offer = offer
+
+    def publish_guard_table(self, table: GuardTable | None) -> None:
+        """None: nothing is known any more, and all evictions pass."""
+        self._guard_table = table
 
     def publish(self, now: Now) -> None:
         """At least every few seconds: who does not is taken to be stuck."""
@@ -76,6 +87,10 @@ class Board:
     @property
     def offer(self) -> Offer | None:
         return self._offer
+
+    @property
+    def guard_table(self) -> GuardTable | None:
+        return self._guard_table
 
     @property
     def latest(self) -> Now:

@@ -5,6 +5,7 @@ import concurrent.futures
 import errno
 import logging
 import ssl
+import sys
 import threading
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import (
@@ -22,7 +23,7 @@ from aiohttp import web
 
 from rescheduler.errors import ReschedulerError
 from rescheduler.serve.answering import READS, Answer, dispatching
-from rescheduler.serve.guarding import MOST_BYTES, Connections, Guarded, Limits
+from rescheduler.serve.guarding import MOST_BYTES, MOST_CONNECTIONS, Connections, Guarded, Limits
 
 REQUEST_SECONDS: Final = 10.0
 """From the opening of a connection to the last byte of its answer: as long as a scrape may take."""
@@ -31,6 +32,10 @@ _LONGEST_LINE: Final = 4096
 _STARTING_SECONDS: Final = 30.0
 _HANDSHAKE_SECONDS: Final = 5.0
 _TURNS: Final = 4
+_SWITCH_SECONDS: Final = 0.0005
+"""After which whoever computes lets our thread have the interpreter. By default that is 5 ms, and a
+request waits for it several times: when it comes, and whenever its bytes are waited for.
+"""
 
 # aiohttp tells every malformed request: whoever sends them should not fill our log.
 _SILENT: Final = logging.getLogger("rescheduler.serve")
@@ -55,6 +60,7 @@ class Door:
     methods: Sequence[str] = READS
     seconds: float = REQUEST_SECONDS
     most_bytes: int = MOST_BYTES
+    most_connections: int = MOST_CONNECTIONS
     idle_seconds: float = 0.0
     """For which a connection is kept for the next request; 0: it is not."""
     tls: ssl.SSLContext | None = None
@@ -84,10 +90,21 @@ def listening(doors: Sequence[Door]) -> Iterator[list[tuple[str, int]]]:
         thread.join()
         raise
     try:
-        yield addresses
+        with _having_turns_soon():
+            yield addresses
     finally:
         stop()
         thread.join(_STARTING_SECONDS)
+
+
+@contextmanager
+def _having_turns_soon() -> Iterator[None]:
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(min(before, _SWITCH_SECONDS))
+    try:
+        yield
+    finally:
+        sys.setswitchinterval(before)
 
 
 def _run(
@@ -118,9 +135,10 @@ def _tell(loop: asyncio.AbstractEventLoop, stopping: asyncio.Event) -> None:
 
 @asynccontextmanager
 async def _open(door: Door) -> AsyncIterator[tuple[str, int]]:
-    connections = Connections(
-        Limits(seconds=door.seconds, most_bytes=door.most_bytes, idle_seconds=door.idle_seconds)
+    limits = Limits(
+        seconds=door.seconds, most_bytes=door.most_bytes, idle_seconds=door.idle_seconds
     )
+    connections = Connections(limits, door.most_connections)
     keep = (lambda request: connections.answered(request.protocol)) if door.idle_seconds else None
     server = web.Server(
         dispatching(door.answers, door.methods, keep),
@@ -139,6 +157,7 @@ async def _open(door: Door) -> AsyncIterator[tuple[str, int]]:
             lambda: Guarded(connections, server),
             door.address or None,
             door.port,
+            backlog=door.most_connections,
             ssl=door.tls,
             ssl_handshake_timeout=_HANDSHAKE_SECONDS if door.tls else None,
         )

@@ -7,16 +7,24 @@ from typing import Final
 
 import structlog
 
-from rescheduler.config import Extender, Serving
-from rescheduler.serve import extender, profiling
+from rescheduler.config import Extender, Guard, Serving
+from rescheduler.serve import extender, guard, profiling
 from rescheduler.serve.answering import QUESTIONS, endpoints
 from rescheduler.serve.board import Board
 from rescheduler.serve.extender import Bind, formats
+from rescheduler.serve.guard import Hears
+from rescheduler.serve.guard.formats import MOST_BYTES as MOST_GUARD_BYTES
 from rescheduler.serve.listening import Door, listening
-from rescheduler.serve.tls import context_of
+from rescheduler.serve.tls import Shown, context_of
 
 _EXTENDER_SECONDS: Final = 10.0
 """Twice what a kube-scheduler waits by default."""
+_GUARD_SECONDS: Final = 5.0
+"""The API server waits for 2, by our manifests."""
+_GUARD_CONNECTIONS: Final = 2048
+"""An API server opens one for each eviction that waits for its answer, and lets 600 requests in at
+a time by default. Whoever is hung up on to make room for another evicts without us.
+"""
 _KEPT_SECONDS: Final = 120.0
 """Longer than Go keeps a connection that it does not use: then it is never ours that is closed just
 when a request comes.
@@ -30,22 +38,42 @@ class SchedulerDoor:
     settings: Extender
     verbs: Sequence[str]
     bind: Bind | None = None
+    shown: Shown | None = None
+    """The certificate that is handed in; None: that of the files in the settings, if any."""
     beside: Callable[[], AbstractAsyncContextManager[object]] = nullcontext
     """What is open as long as that is: a connection to bind by."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GuardDoor:
+    """Where an API server asks about evictions, and who hears of them."""
+
+    settings: Guard
+    hears: Hears
+    shown: Shown | None = None
+    """The certificate that is handed in; None: that of the files in the settings."""
+
+
 @contextmanager
 def serving(
-    settings: Serving, board: Board, scheduler: SchedulerDoor | None = None
+    settings: Serving,
+    board: Board,
+    scheduler: SchedulerDoor | None = None,
+    evictions: GuardDoor | None = None,
 ) -> Iterator[None]:
     """As long as the block lasts. Raises CannotListen at once when a port is not to be had."""
-    with listening(list(_doors(settings, board, scheduler))) as addresses:
+    doors = [*_doors(settings, board)]
+    if scheduler is not None:
+        doors.append(extender_door(board, scheduler))
+    if evictions is not None:
+        doors.append(guard_door(board, evictions))
+    with listening(doors) as addresses:
         for host, port in addresses:
             structlog.get_logger().info("server listening", address=host, port=port)
         yield
 
 
-def _doors(settings: Serving, board: Board, scheduler: SchedulerDoor | None) -> Iterator[Door]:
+def _doors(settings: Serving, board: Board) -> Iterator[Door]:
     if settings.port:
         yield Door(
             setting="serving.port",
@@ -61,8 +89,6 @@ def _doors(settings: Serving, board: Board, scheduler: SchedulerDoor | None) -> 
             answers=profiling.endpoints(),
             seconds=profiling.REQUEST_SECONDS,
         )
-    if scheduler is not None:
-        yield extender_door(board, scheduler)
 
 
 def extender_door(board: Board, scheduler: SchedulerDoor) -> Door:
@@ -76,6 +102,22 @@ def extender_door(board: Board, scheduler: SchedulerDoor) -> Door:
         seconds=_EXTENDER_SECONDS,
         most_bytes=formats.MOST_BYTES,
         idle_seconds=_KEPT_SECONDS,
-        tls=context_of(settings.tls),
+        tls=scheduler.shown.context if scheduler.shown else context_of(settings.tls),
         beside=scheduler.beside,
+    )
+
+
+def guard_door(board: Board, evictions: GuardDoor) -> Door:
+    settings = evictions.settings
+    return Door(
+        setting="guard.port",
+        address=settings.bind_address,
+        port=settings.port,
+        answers=guard.endpoints(board, evictions.hears),
+        methods=QUESTIONS,
+        seconds=_GUARD_SECONDS,
+        most_bytes=MOST_GUARD_BYTES,
+        most_connections=_GUARD_CONNECTIONS,
+        idle_seconds=_KEPT_SECONDS,
+        tls=evictions.shown.context if evictions.shown else context_of(settings.tls, "guard.tls"),
     )

@@ -17,6 +17,7 @@ from rescheduler.simulation.filling import fill
 from rescheduler.simulation.happenings import Happening, happen
 from rescheduler.simulation.loads import ScenarioLoads
 from rescheduler.simulation.measuring import Figures, Measuring
+from rescheduler.simulation.rude_drains import Drain
 from rescheduler.simulation.running import running
 from rescheduler.simulation.scenarios import HOUR, Scenario
 
@@ -52,6 +53,8 @@ class Day:
 class Outcome:
     contender: str
     figures: Figures
+    drains: tuple[Drain, ...] = ()
+    """By outsiders, in the order in which they began."""
     refused: tuple[str, ...] = field(default=())
     """Objects that the embedded cluster would not have, each with its reason."""
 
@@ -82,9 +85,11 @@ async def _simulate(contender: Contender, day: Day, progress: Progress) -> Outco
                 running(cluster, contender.configuration, connect=connect, seed=day.seed)
             )
             cluster.extend_scheduler(controller.extender)
+            cluster.review_evictions(controller.guard)
+        drains: list[Drain] = []
         beside = [
             asyncio.create_task(measuring.run(), name="measure"),
-            asyncio.create_task(happen(cluster.api, day.happenings), name="happenings"),
+            asyncio.create_task(happen(cluster.api, day.happenings, drains), name="happenings"),
         ]
         try:
             await _pass(day.hours * HOUR, progress, beside)
@@ -93,7 +98,12 @@ async def _simulate(contender: Contender, day: Day, progress: Progress) -> Outco
                 task.cancel()
             await asyncio.gather(*beside, return_exceptions=True)
         figures = measuring.figures()
-    return Outcome(contender=contender.name, figures=figures, refused=tuple(filled.refused))
+    return Outcome(
+        contender=contender.name,
+        figures=figures,
+        drains=tuple(drains),
+        refused=tuple(filled.refused),
+    )
 
 
 async def _pass(seconds: float, progress: Progress, beside: list["asyncio.Task[None]"]) -> None:

@@ -1,7 +1,8 @@
 """The demo: what happens in it, and in which order. Who shows it, and how, is not said here.
 
-An uneven cluster comes up, a plan is made, the product itself carries it out, and then a node goes
-into maintenance. All of it is on virtual time, at a pace that is set by chapter.
+An uneven cluster comes up, a plan is made, the product itself carries it out, a node goes into
+maintenance, and then somebody drains another, as people do without us. All of it is on virtual
+time, at a pace that is set by chapter.
 """
 
 import asyncio
@@ -11,7 +12,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any, Final, Protocol
 
-from rescheduler.config import Configuration, UsageSettings
+from rescheduler.config import Configuration, Guard, UsageSettings
 from rescheduler.controller.preview import preview
 from rescheduler.embedded.cluster import EmbeddedCluster
 from rescheduler.embedded.virtual_time import VirtualClock, VirtualTimeLoop
@@ -19,6 +20,7 @@ from rescheduler.kube import Object
 from rescheduler.model import names, strategies
 from rescheduler.model.moves import Plan
 from rescheduler.model.objects import controller, is_active
+from rescheduler.simulation import rude_drains
 from rescheduler.simulation.demo_cluster import Made, history
 from rescheduler.simulation.described import Described
 from rescheduler.simulation.dips import Cause, Dip, Dips
@@ -32,7 +34,7 @@ from rescheduler.wire import NODES, POD_DISRUPTION_BUDGETS, PODS
 START: Final = datetime(2026, 1, 5, 10, 0, tzinfo=UTC)
 """A Monday morning: load is what it mostly is."""
 
-_STORY_PACE: Final = 8.0
+_STORY_PACE: Final = 10.0
 """Virtual seconds in a real one, where each move is to be seen."""
 _STILL_PACE: Final = 0.05
 _DAY_PACE: Final = 300.0
@@ -69,9 +71,10 @@ CONFIGURATION: Final = Configuration(
     enabled_strategies=(*strategies.BY_DEFAULT, strategies.NODE_MAINTENANCE),
     max_reschedule_pods=0,
     usage=UsageSettings(debounce=1),
+    guard=Guard(enabled=True),
 )
-"""The defaults, but for maintenance, and that nobody has to wait: one plan for all that is to be
-moved, by one sample of usage. The summary says so.
+"""The defaults, but for maintenance and the guard, and that nobody has to wait: one plan for all
+that is to be moved, by one sample of usage. The summary says so.
 """
 
 
@@ -100,7 +103,7 @@ class Ending:
     after: Scene | None = None
     moved: Counter[str] = field(default_factory=Counter)
     """By strategy."""
-    restarted: int = 0
+    recreated: int = 0
     """Of those: pods that had to end before their successors began."""
     put_off: int = 0
     """Moves whose turn came when they would not have fitted."""
@@ -113,13 +116,18 @@ class Ending:
     """The node that went into maintenance; empty: none had by then."""
     left_on_it: int = 0
     """Pods."""
+    drained: str = ""
+    """The node that somebody else drained; empty: none was by then."""
+    drain_seconds: float | None = None
+    """What that took; None: it did not come to its end."""
     is_whole: bool = False
     """It was not interrupted."""
     virtual_seconds: float = 0.0
 
     @property
     def is_well(self) -> bool:
-        return not (self.failed or self.dips or self.left_on_it)
+        is_stuck = self.is_whole and self.drain_seconds is None
+        return not (self.failed or self.dips or self.left_on_it or is_stuck)
 
 
 class Demo:
@@ -165,6 +173,7 @@ class Demo:
 
     async def _act(self, stop: asyncio.Event, *, keep: bool) -> None:
         async with running(self.cluster, CONFIGURATION, steps=_STEPS) as product:
+            self.cluster.review_evictions(product.guard)
             self._ending.is_whole = await _unless(stop, self._move_and_maintain())
             if keep and self._ending.is_whole:
                 await _unless(stop, self._change_over_the_day())
@@ -176,7 +185,7 @@ class Demo:
         ending.after = self.scene()
         self._audience.sees(ending.after)
         ending.moved = Counter(each.strategy for each in onlooker.moved)
-        ending.restarted = sum(each.is_restarted for each in onlooker.moved)
+        ending.recreated = sum(each.is_recreated for each in onlooker.moved)
         ending.put_off = len(onlooker.put_off)
         ending.failed = tuple(onlooker.failed)
         ending.dips = tuple(self._bad_dips())
@@ -270,17 +279,34 @@ class Demo:
             asyncio.sleep(_PATIENCE_SECONDS),
         )
         self._ending.left_on_it = self._onlooker.pods_on(node)
+        await self._drain_rudely()
         # Where its pods went to may be uneven now.
         await self._onlooker.quiet(_QUIET_SECONDS)
 
-    async def _change_over_the_day(self) -> None:
-        node = self._ending.emptied
+    async def _drain_rudely(self) -> None:
+        node, back = self._node_to_empty(), self._ending.emptied
+        self._ending.drained = node
         self._begin(
             5,
+            f"{back} is back, and somebody who waits for nobody runs kubectl drain {node}: our "
+            "guard holds each eviction until the pod serves elsewhere.",
+        )
+        self._label(back, None)
+        # A small cluster has no room without it.
+        await self._onlooker.until(lambda: self._onlooker.takes_pods(back))
+        now = asyncio.get_running_loop().time
+        begun = now()
+        if await rude_drains.drain(self.cluster.api, node, until=begun + _PATIENCE_SECONDS):
+            self._ending.drain_seconds = now() - begun
+
+    async def _change_over_the_day(self) -> None:
+        node = self._ending.drained
+        self._begin(
+            6,
             f"{node} is back, and load changes over the day: what becomes uneven is evened out, "
             "and every workload keeps all of its pods. Ctrl-C ends it.",
         )
-        self._label(node, None)
+        rude_drains.cordon(self.cluster.api, node, wanted=False)
         self._pace(_DAY_PACE)
         await asyncio.Event().wait()
 
@@ -305,7 +331,7 @@ class Demo:
     def _bad_dips(self) -> list[Dip]:
         """A pod that must end first is away while it starts again, and no other of its workload."""
         found = self._dips.all if self._dips is not None else []
-        return [each for each in found if each.cause is not Cause.RESTART or each.short > 1]
+        return [each for each in found if each.cause is not Cause.RECREATE or each.short > 1]
 
 
 def _weight(pod: Object) -> int:

@@ -36,10 +36,12 @@ _OWNERS: Final = {
 class Cause(StrEnum):
     MOVE = "Move"
     """A pod went that a migration had in hand, and none was Ready in its place: never to happen."""
-    RESTART = "Restart"
-    """The same by a migration that may interrupt, as it was told to."""
+    RECREATE = "Recreate"
+    """The same by a migration that may recreate it, as it was told to."""
+    EVICTION = "Eviction"
+    """A pod went that somebody else evicted, such as a drain, and none was Ready in its place."""
     OTHER = "Other"
-    """Whatever else happens in a cluster: a roll-out, a scaling, a node that fails, a drain."""
+    """Whatever else happens in a cluster: a roll-out, a scaling, a node that fails."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -78,7 +80,7 @@ class _State:
 
 @dataclass(frozen=True, slots=True)
 class _InHand:
-    """Pods that unfinished migrations name, by UID: whether they may be interrupted."""
+    """Pods that unfinished migrations name, by UID: whether they may be recreated."""
 
     pods: dict[str, dict[Key, bool]] = field(default_factory=dict)
 
@@ -93,14 +95,14 @@ class _InHand:
                 if not known:
                     del self.pods[uid]
             else:
-                goes_first = podmigration.original_goes_first(record)
-                known[key] = podmigration.may_interrupt(record) and goes_first
+                goes_first = podmigration.is_recreated(record)
+                known[key] = podmigration.may_recreate(record) and goes_first
 
     def cause(self, uid: str) -> Cause:
         known = self.pods.get(uid)
         if not known:
             return Cause.OTHER
-        return Cause.RESTART if all(known.values()) else Cause.MOVE
+        return Cause.RECREATE if all(known.values()) else Cause.MOVE
 
 
 class Dips:
@@ -173,7 +175,8 @@ class Dips:
         node = self._store.find(NODES, None, pod["spec"].get("nodeName") or "")
         if node is None or not conditions.holds(node, "Ready"):
             return Cause.OTHER
-        return self._in_hand.cause(pod["metadata"]["uid"])
+        cause = self._in_hand.cause(pod["metadata"]["uid"])
+        return Cause.EVICTION if cause is Cause.OTHER and _is_evicted(pod) else cause
 
     def _workload(self, pod: Object) -> Workload | None:
         reference = controller(pod)
@@ -239,13 +242,19 @@ class Dips:
             state.dip = None
 
 
-_WORSE: Final = (Cause.OTHER, Cause.RESTART, Cause.MOVE)
+_WORSE: Final = (Cause.OTHER, Cause.EVICTION, Cause.RECREATE, Cause.MOVE)
 
 
 def _key(resource: Resource, item: dict[str, Any]) -> Workload:
     kind = next(name for name, each in _OWNERS.items() if each == resource)
     namespace, name = key_of(item)
     return kind, namespace, name
+
+
+def _is_evicted(pod: Object) -> bool:
+    """By the API, and not by a taint or for another pod."""
+    target = conditions.find(pod, "DisruptionTarget")
+    return target is not None and target.get("reason") == "EvictionByEvictionAPI"
 
 
 def _counts(pod: Object) -> bool:

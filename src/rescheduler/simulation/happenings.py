@@ -1,4 +1,4 @@
-"""What happens in a cluster beside the load: roll-outs, scalings, maintenance, nodes that fail.
+"""What happens in a cluster beside the load: roll-outs, scalings, maintenance, drains, failures.
 
 All of it is decided before the simulation begins, so that every contender meets the same.
 """
@@ -11,23 +11,22 @@ from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 from math import ceil
-from typing import Any, Final
+from typing import Final
 
 from rescheduler import wire
 from rescheduler.embedded import behaviours
 from rescheduler.embedded.apiserver import ApiServer
-from rescheduler.embedded.indexes import Indexes
-from rescheduler.kube import errors
+from rescheduler.kube import Object, errors
 from rescheduler.model import names
-from rescheduler.model.objects import annotations, controller, is_terminating
+from rescheduler.model.objects import is_terminating
+from rescheduler.simulation import rude_drains
 from rescheduler.simulation.described import Described, Json
+from rescheduler.simulation.rude_drains import TRY_AGAIN_SECONDS, Drain, cordon, evictable
 from rescheduler.simulation.scenarios import HOUR, Outage, Scenario
 
 _DAY: Final = 24 * HOUR
 NOTICE_SECONDS: Final = HOUR
 """From the label of a maintenance to the drain of what is still there."""
-_TRY_AGAIN_SECONDS: Final = 5.0
-"""As `kubectl drain` does."""
 _SCALED_HOURS: Final = (1.0, 4.0)
 _KUBELET: Final = behaviours.PREFIX + "kubelet"
 _RESTARTED: Final = "kubectl.kubernetes.io/restartedAt"
@@ -37,6 +36,7 @@ class What(StrEnum):
     ROLL_OUT = "RollOut"
     SCALE = "Scale"
     MAINTAIN = "Maintain"
+    DRAIN = "Drain"
     FAIL = "Fail"
 
 
@@ -78,6 +78,7 @@ def foreseen(
     for day in range(ceil(end / _DAY)):
         found += _outages(What.MAINTAIN, scenario.maintenances, nodes, of_day, day, luck)
         found += _outages(What.FAIL, scenario.failures, nodes, of_day, day, luck)
+        found += _outages(What.DRAIN, scenario.drains, nodes, of_day, day, luck)
     return tuple(
         sorted((each for each in found if each.at < end), key=lambda each: (each.at, each.name))
     )
@@ -144,20 +145,25 @@ def _outages(
 # ---------------------------------------------------------------------- doing
 
 
-async def happen(api: ApiServer, happenings: Iterable[Happening]) -> None:
-    """Each at its time. Time begins now."""
+async def happen(
+    api: ApiServer, happenings: Iterable[Happening], drains: list[Drain] | None = None
+) -> None:
+    """Each at its time. Time begins now. The drains that began are noted in the list."""
     begun = asyncio.get_running_loop().time()
+    drains = [] if drains is None else drains
     async with asyncio.TaskGroup() as tasks:
         for each in happenings:
-            tasks.create_task(_do(api, each, begun + each.at), name=str(each))
+            tasks.create_task(_do(api, each, begun + each.at, drains), name=str(each))
 
 
-async def _do(api: ApiServer, happening: Happening, at: float) -> None:
+async def _do(api: ApiServer, happening: Happening, at: float, drains: list[Drain]) -> None:
     await asyncio.sleep(at - asyncio.get_running_loop().time())
     # To what the API server would not have, of which a note tells, nothing happens.
     with suppress(errors.NotFound):
         if happening.what is What.MAINTAIN:
             await _maintain(api, happening)
+        elif happening.what is What.DRAIN:
+            await _drain(api, happening, drains)
         elif happening.what is What.FAIL:
             _label(api, happening.name, _KUBELET, "hung")
             await asyncio.sleep(happening.lasts)
@@ -186,33 +192,37 @@ async def _maintain(api: ApiServer, happening: Happening) -> None:
     until = now() + happening.lasts
     _label(api, node, names.MAINTENANCE, "true")
     await asyncio.sleep(min(NOTICE_SECONDS, happening.lasts))
-    _cordon(api, node, wanted=True)
-    while (left := list(_evictable(api, node))) and now() < until:
+    cordon(api, node, wanted=True)
+    while (left := list(evictable(api, node))) and now() < until:
         for pod in left:
             _evict(api, pod)
-        await asyncio.sleep(_TRY_AGAIN_SECONDS)
+        await asyncio.sleep(TRY_AGAIN_SECONDS)
     await asyncio.sleep(max(until - now(), 0.0))
     _label(api, node, names.MAINTENANCE, None)
-    _cordon(api, node, wanted=False)
+    cordon(api, node, wanted=False)
 
 
-def _cordon(api: ApiServer, node: str, *, wanted: bool) -> None:
-    api.patch(wire.NODES, None, node, {"spec": {"unschedulable": wanted or None}})
-
-
-def _evictable(api: ApiServer, node: str) -> Iterator[dict[str, Any]]:
-    for pod in Indexes.of(api.store).pods_by_node.of(node):
-        owner = controller(pod)
-        is_daemon = owner is not None and owner["kind"] == "DaemonSet"
-        if not is_daemon and names.MIRROR_POD not in annotations(pod):
-            yield pod
-
-
-def _evict(api: ApiServer, pod: dict[str, Any]) -> None:
+def _evict(api: ApiServer, pod: Object) -> None:
     metadata = pod["metadata"]
     if is_terminating(pod):
         return
     try:
-        api.evict(metadata["namespace"], metadata["name"], uid=metadata["uid"])
+        api.evict(
+            metadata["namespace"],
+            metadata["name"],
+            uid=metadata["uid"],
+            user=rude_drains.USER,
+        )
     except errors.KubeError:
         return  # its budget allows none now: it is tried again
+
+
+async def _drain(api: ApiServer, happening: Happening, drains: list[Drain]) -> None:
+    """Announced to nobody. The node is given back when its time is over, empty or not."""
+    node, now = happening.name, asyncio.get_running_loop().time
+    begun, until = now(), now() + happening.lasts
+    drains.append(noted := Drain(node))
+    if await rude_drains.drain(api, node, until=until):
+        noted.seconds = now() - begun
+    await asyncio.sleep(max(until - now(), 0.0))
+    cordon(api, node, wanted=False)

@@ -128,6 +128,10 @@ class Onlooker:
         found = self._nodes.get(node)
         return _leaving(found) if found else 0
 
+    def takes_pods(self, node: str) -> bool:
+        found = self._nodes.get(node)
+        return found is not None and found.look is NodeLook.PLAIN
+
     # ------------------------------------------------------------------ seeing
 
     def _see_node(self, change: Change) -> None:
@@ -303,8 +307,9 @@ def _updated(scene: MoveScene, record: Object) -> MoveScene:
     told = (reason, podmigration.message_of(record))
     return replace(
         scene,
+        target=podmigration.target_of(record),
         look=look,
-        method=podmigration.method_of(record),
+        way=podmigration.way_of(record),
         step=podmigration.step_name(record),
         outcome=": ".join(each for each in told if each) if look in _ENDED else "",
     )

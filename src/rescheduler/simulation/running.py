@@ -14,10 +14,13 @@ from rescheduler.controller.leader_session import Connect
 from rescheduler.controller.loop import Repeatable
 from rescheduler.controller.publishing import Publisher, new_board
 from rescheduler.controller.settings import Settings
+from rescheduler.embedded.apiserver import Webhook
 from rescheduler.embedded.scheduler import Extender
 from rescheduler.kube import KubeApi
 from rescheduler.model.strategies import COST_OPTIMIZATION
+from rescheduler.serve import Board
 from rescheduler.simulation.extending import OwnExtender
+from rescheduler.simulation.guarding import own_webhook
 
 _STEPS: Final = 100
 _STEPS_OF_PACKING: Final = 20_000
@@ -41,11 +44,14 @@ class Controller:
         working: "asyncio.Task[None]",
         stopping: asyncio.Event,
         extender: Extender | None = None,
+        guard: Webhook | None = None,
     ) -> None:
         self._working = working
         self._stopping = stopping
         self.extender = extender
         """Whom a scheduler may ask; None: by its configuration it answers nobody."""
+        self.guard = guard
+        """The same for an API server, about evictions."""
 
     async def stop(self) -> None:
         """It begins nothing more, and has the time that it needs to end what it began."""
@@ -68,7 +74,8 @@ async def running(
     """
     stopping = asyncio.Event()
     settings = Settings(on_embedded(configuration))
-    publisher, extender = _answering(cluster.clock, settings)
+    board = new_board(cluster.clock)
+    publisher = Publisher(cluster.clock, settings, board, on_demand=True)
     if steps is None:
         packs = COST_OPTIMIZATION in configuration.enabled_strategies
         steps = _STEPS_OF_PACKING if packs else _STEPS
@@ -86,7 +93,12 @@ async def running(
                 name="controller",
             )
             try:
-                yield Controller(working, stopping, extender)
+                yield Controller(
+                    working,
+                    stopping,
+                    _extender(board, publisher, cluster.clock, settings),
+                    _guard(board, publisher, cluster.clock, settings),
+                )
             finally:
                 stopping.set()
     except BaseExceptionGroup as group:
@@ -94,11 +106,16 @@ async def running(
         raise group.exceptions[0] from None
 
 
-def _answering(clock: Clock, settings: Settings) -> tuple[Publisher, Extender | None]:
-    board = new_board(clock)
-    publisher = Publisher(clock, settings, board, on_demand=True)
+def _extender(
+    board: Board, publisher: Publisher, clock: Clock, settings: Settings
+) -> Extender | None:
     verbs = settings.configuration.answered
-    return publisher, OwnExtender(board, publisher.offering, clock, verbs) if verbs else None
+    return OwnExtender(board, publisher.offering, clock, verbs) if verbs else None
+
+
+def _guard(board: Board, publisher: Publisher, clock: Clock, settings: Settings) -> Webhook | None:
+    is_on = settings.configuration.guard.enabled
+    return own_webhook(board, publisher.guarding, clock) if is_on else None
 
 
 def on_embedded(configuration: Configuration) -> Configuration:

@@ -114,6 +114,7 @@ _SCENARIO: Final = Section(
         "scalings": Count(highest=10_000),
         "maintenances": _Filled(Section(_OUTAGE, required=("at", "duration")), _outage),
         "failures": _Filled(Section(_OUTAGE, required=("at", "duration")), _outage),
+        "drains": _Filled(Section(_OUTAGE, required=("at", "duration")), _outage),
     }
 )
 
@@ -134,6 +135,7 @@ def parse(text: str, source: str = "scenario") -> Scenario:
         scalings="scalings",
         maintenances="maintenances",
         failures="failures",
+        drains="drains",
     )
     if not values.get("patterns"):
         values["patterns"] = (Pattern(),)

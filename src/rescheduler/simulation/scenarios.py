@@ -70,6 +70,8 @@ class Scenario:
     """Labelled so; what is still on the node an hour later is drained, as people do."""
     failures: tuple[Outage, ...] = ()
     """Its kubelet is not heard of any more."""
+    drains: tuple[Outage, ...] = ()
+    """Somebody empties it by evictions, as `kubectl drain` does, and announces it to nobody."""
 
 
 _DAY: Final = Scenario(
@@ -86,6 +88,12 @@ _DAY: Final = Scenario(
     failures=(Outage(at_seconds=16 * HOUR, for_seconds=0.5 * HOUR),),
 )
 
+_UPGRADE: Final = tuple(
+    Outage(at_seconds=hour * HOUR, for_seconds=0.5 * HOUR)
+    for hour in (1, 4, 7, 9, 10, 10, 11, 13, 14, 14, 16, 20)
+)
+"""Twelve nodes, sometimes two at once."""
+
 BUILT_IN: Final = {
     each.name: each
     for each in (
@@ -97,8 +105,9 @@ BUILT_IN: Final = {
             surges=(Surge(at_seconds=14 * HOUR, for_seconds=HOUR, factor=3.0, share=0.08),),
         ),
         replace(_DAY, name="growth", growth=0.6),
+        replace(_DAY, name="drains", maintenances=(), failures=(), drains=_UPGRADE),
     )
 }
-"""Office hours, evenings and nights; the same all day; with some that triple at 14:00; and one that
-ends with more than half as much again as it began with.
+"""Office hours, evenings and nights; the same all day; with some that triple at 14:00; one that
+ends with more than half as much again as it began with; and one on which nodes are drained.
 """

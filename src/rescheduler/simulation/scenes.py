@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from rescheduler.model.podmigration import Method
+from rescheduler.model.podmigration import Way
 
 
 class PodLook(enum.Enum):
@@ -63,7 +63,7 @@ class MoveScene:
     strategy: str
     reason: str
     look: MoveLook = MoveLook.WAITING
-    method: Method | None = None
+    way: Way | None = None
     step: str = ""
     """In the words of the record: Check, Create, WaitReady, ..."""
     outcome: str = ""
@@ -74,10 +74,10 @@ class MoveScene:
     """Of two moves, the one with the higher number was heard of later."""
 
     @property
-    def is_restarted(self) -> bool:
+    def is_recreated(self) -> bool:
         """It had to end before its successor began."""
-        is_interrupted = self.method is not None and not self.method.makes_a_copy
-        return self.look is MoveLook.MOVED and is_interrupted
+        goes_first = self.way is not None and not self.way.makes_a_copy
+        return self.look is MoveLook.MOVED and goes_first
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -38,6 +38,9 @@ class Summary:
     """Workloads that had fewer Ready pods than they should, by whose doing it was."""
     missing_seconds: dict[Cause, float]
     """Pods that were missing, times how long each was."""
+    drain_seconds: tuple[float, ...]
+    """What drains by outsiders took, of those that came to their end."""
+    unfinished_drains: int
     deviation: tuple[Course, Course]
     """Of the use of CPU and of memory over the nodes, in points."""
     gap: tuple[Course, Course]
@@ -77,6 +80,8 @@ def summarised(outcome: Outcome) -> Summary:
         by_strategy=figures.by_strategy,
         dips={each: len({dip.workload for dip in figures.dips_by(each)}) for each in Cause},
         missing_seconds={each: figures.missing_seconds(each) for each in Cause},
+        drain_seconds=tuple(each.seconds for each in outcome.drains if each.seconds is not None),
+        unfinished_drains=sum(each.seconds is None for each in outcome.drains),
         deviation=pair(lambda each: each.deviation),
         gap=pair(lambda each: each.gap),
         used=pair(lambda each: each.mean),

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from bench.compare import request_tables
 from bench.compare.request_tables import GOAL
-from bench.compare.requests import CONTENDERS, OURS
+from bench.compare.requests import CONTENDERS, GUARDED, OURS
 
 READMES = ("README.md", "README.zh-CN.md")
 
@@ -21,8 +21,9 @@ def rows_of(readme: str) -> dict[str, list[str]]:
 
 
 def test_both_show_every_contender_and_the_same_figures() -> None:
+    """But for the guarded one as long as no run has printed it beside all others."""
     english, chinese = map(rows_of, READMES)
-    assert list(english) == list(CONTENDERS)
+    assert list(english) == [name for name in CONTENDERS if name in english or name != GUARDED]
     assert english == chinese
 
 

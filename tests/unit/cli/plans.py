@@ -66,7 +66,7 @@ def plan_of_three() -> Plan:
         moves=(
             move("web-1"),
             move("web-2", wave=1, group="shop/trio"),
-            move("db", way=Way.RESTART),
+            move("db", way=Way.RECREATE),
         ),
         refusals=(
             stays("agent-1", "it belongs to a DaemonSet"),

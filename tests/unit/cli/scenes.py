@@ -3,7 +3,7 @@
 from datetime import UTC, datetime
 from typing import Any
 
-from rescheduler.model.podmigration import Method
+from rescheduler.model.podmigration import Way
 from rescheduler.simulation.scenes import MoveLook, MoveScene, NodeLook, NodeScene, PodLook, Scene
 
 
@@ -26,7 +26,7 @@ def move(pod: str, look: MoveLook = MoveLook.UNDER_WAY, **others: Any) -> MoveSc
             "strategy": "LoadBalancing",
             "reason": "cpu usage: node-01 90.0 %, node-02 1.0 %, gap 89.0 points",
             "look": look,
-            "method": Method.SURGE,
+            "way": Way.SURGE,
             "step": "WaitReady",
             **others,
         }

@@ -42,6 +42,7 @@ NOTHING: Final = {
     "config init": (),
     "config schema": (),
     "config scheduler": ("-f", "tests/unit/config/examples/kube-scheduler.yaml"),
+    "install": ("--print",),
     "version": (),
 }
 ALWAYS: Final = ("run",)

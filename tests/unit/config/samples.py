@@ -34,7 +34,7 @@ ARGS: Document = {
         "localStorage": "Allowed",
         "jobs": "Allowed",
         "barePods": "Allowed",
-        "interruptions": "Allowed",
+        "recreate": "Allowed",
         "otherControllers": "Allowed",
         "groupLabel": "example.com/group",
     },
@@ -62,9 +62,9 @@ ARGS: Document = {
         "scaleDownUtilization": 65.5,
         "packedNodes": "pool=packed",
     },
-    "groups": {"allowRestart": True},
+    "groups": {"allowRecreate": True},
     "migration": {
-        "way": "Steer",
+        "way": "Recreate",
         "coordination": False,
         "fallback": "Never",
         "workers": 3,
@@ -107,6 +107,7 @@ ARGS: Document = {
         "bindAddress": "10.0.0.1",
         "port": 9082,
         "tls": {
+            "secret": "",
             "certFile": "/tls/tls.crt",
             "keyFile": "/tls/tls.key",
             "clientCaFile": "/tls/clients.crt",
@@ -114,6 +115,19 @@ ARGS: Document = {
     },
     "filter": {"strict": True},
     "score": {"cpuWeight": 3, "memoryWeight": 0.5, "balanceBonus": 0},
+    "guard": {
+        "enabled": True,
+        "bindAddress": "10.0.0.1",
+        "port": 9443,
+        "patience": "10m",
+        "url": "https://10.0.0.1:9443/guard",
+        "tls": {
+            "secret": "",
+            "certFile": "/guard/tls.crt",
+            "keyFile": "/guard/tls.key",
+            "clientCaFile": "/guard/clients.crt",
+        },
+    },
 }
 
 SECTIONS = [name for name, value in ARGS.items() if isinstance(value, dict)]

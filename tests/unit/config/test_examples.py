@@ -24,7 +24,7 @@ def test_the_defaults_are_those_of_the_requirements() -> None:
     assert (DEFAULTS.pods.min_pod_age_seconds, DEFAULTS.pods.min_replicas) == (0, 1)
     assert (DEFAULTS.pods.empty_dir, DEFAULTS.pods.local_storage) == ("Allowed", "WhenAsked")
     assert (DEFAULTS.pods.jobs, DEFAULTS.pods.bare_pods) == ("Never", "WhenAsked")
-    assert (DEFAULTS.pods.interruptions, DEFAULTS.pods.group_label) == ("WhenAsked", "")
+    assert (DEFAULTS.pods.recreate, DEFAULTS.pods.group_label) == ("WhenAsked", "")
     assert DEFAULTS.pods.other_controllers == "WhenAsked"
     assert (DEFAULTS.stability.margin_points, DEFAULTS.stability.move_cost_percent) == (5, 20)
     assert DEFAULTS.stability.cooldown == config.Cooldown(
@@ -53,6 +53,9 @@ def test_the_defaults_are_those_of_the_requirements() -> None:
     )
     assert DEFAULTS.filter == config.Filter(strict=False)
     assert DEFAULTS.score == config.Score(cpu_weight=1.0, memory_weight=1.0, balance_bonus=2.0)
+    assert DEFAULTS.guard == config.Guard(
+        enabled=False, bind_address="", port=8443, patience_seconds=300.0, url="", tls=config.Tls()
+    )
     assert DEFAULTS.answered == ()
     assert DEFAULTS.verbs == ()
     assert DEFAULTS.scheduler_names == ()
@@ -107,7 +110,7 @@ COMPLETE = config.Configuration(
         local_storage=config.ALLOWED,
         jobs=config.ALLOWED,
         bare_pods=config.ALLOWED,
-        interruptions=config.ALLOWED,
+        recreate=config.ALLOWED,
         other_controllers=config.ALLOWED,
         group_label="example.com/group",
     ),
@@ -135,9 +138,9 @@ COMPLETE = config.Configuration(
         scale_down_utilization_percent=65.5,
         packed_nodes=selectors.parse("pool=packed"),
     ),
-    groups=config.Groups(allow_restart=True),
+    groups=config.Groups(allow_recreate=True),
     migration=config.Migration(
-        way="Steer",
+        way="Recreate",
         coordination=False,
         fallback="Never",
         workers=3,
@@ -165,6 +168,18 @@ COMPLETE = config.Configuration(
     ),
     filter=config.Filter(strict=True),
     score=config.Score(cpu_weight=3.0, memory_weight=0.5, balance_bonus=0.0),
+    guard=config.Guard(
+        enabled=True,
+        bind_address="10.0.0.1",
+        port=9443,
+        patience_seconds=600.0,
+        url="https://10.0.0.1:9443/guard",
+        tls=config.Tls(
+            cert_file="/guard/tls.crt",
+            key_file="/guard/tls.key",
+            client_ca_file="/guard/clients.crt",
+        ),
+    ),
     usage=config.UsageSettings(
         source="prometheus",
         interval_seconds=15.0,

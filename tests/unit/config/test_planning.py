@@ -28,9 +28,9 @@ REFUSED: list[tuple[str, Any, str, str]] = [
     ("pods", {"jobs": 1}, "jobs", "expected one of Never, WhenAsked, Allowed, found the number 1"),
     ("pods", {"barePods": False}, "barePods", 'found false; write "Never"'),
     ("pods", {"barePods": None}, "barePods", "Never, WhenAsked, Allowed, found null"),
-    ("pods", {"interruptions": "always"}, "interruptions", "known: Never, WhenAsked, Allowed"),
-    ("pods", {"interruptions": "allow"}, "interruptions", 'did you mean "Allowed"?'),
-    ("pods", {"interruptions": False}, "interruptions", "one of Never, WhenAsked, Allowed"),
+    ("pods", {"recreate": "always"}, "recreate", "known: Never, WhenAsked, Allowed"),
+    ("pods", {"recreate": "allow"}, "recreate", 'did you mean "Allowed"?'),
+    ("pods", {"recreate": False}, "recreate", "one of Never, WhenAsked, Allowed"),
     ("pods", {"groupLabel": "a=b"}, "groupLabel", "not the name of a label"),
     ("pods", {"groupLabel": "A/b"}, "groupLabel", "DNS subdomain"),
     ("pods", {"groupLabel": 5}, "groupLabel", "put it in quotes"),
@@ -145,7 +145,7 @@ def test_low_above_high_is_not_told_of_a_threshold_that_was_refused() -> None:
 
 def test_all_problems_of_all_sections_at_once() -> None:
     document = samples.own(
-        pods={"minReplicas": 0, "interruptions": "x"},
+        pods={"minReplicas": 0, "recreate": "x"},
         enabledStrategies=["CostOptimisation"],
         inFlight={"perNode": -1},
         resourceOptimization={"cpuTarget": 90, "memoryTarget": 90},
@@ -153,7 +153,7 @@ def test_all_problems_of_all_sections_at_once() -> None:
     )
     assert [path for path, _ in samples.problems(document)] == [
         "pods.minReplicas",
-        "pods.interruptions",
+        "pods.recreate",
         "enabledStrategies[0]",
         "inFlight.perNode",
         "resourceOptimization.cpuTarget",

@@ -115,6 +115,11 @@ others = st.builds(
         port=st.integers(65530, 65535),
     ),
     filter=st.builds(config.Filter, strict=st.booleans()),
+    guard=st.builds(
+        config.Guard,
+        port=st.integers(1, 65535),
+        patience_seconds=st.integers(1, 86400).map(float),
+    ),
     score=st.builds(config.Score, cpu_weight=st.floats(0.5, 100), balance_bonus=st.floats(0, 10)),
     scope=st.builds(
         config.Scope,
@@ -138,7 +143,7 @@ others = st.builds(
         local_storage=permissions,
         jobs=permissions,
         bare_pods=permissions,
-        interruptions=permissions,
+        recreate=permissions,
         other_controllers=permissions,
         group_label=st.sampled_from(["", "group", "example.com/y"]),
     ),

@@ -120,6 +120,22 @@ REFUSED_IN_SECTIONS = [
         "has no effect without TLS",
     ),
     (
+        {"extender": {"tls": {"secret": "own", "certFile": "a", "keyFile": "b"}}},
+        "extender.tls.secret",
+        "is given beside certFile: one of them",
+    ),
+    (
+        {
+            "extender": {
+                "verbs": ["preBind"],
+                "bindAddress": "",
+                "tls": {"secret": "own"},
+            }
+        },
+        "extender.tls.clientCaFile",
+        "whoever reaches the port could bind pods",
+    ),
+    (
         {
             "extender": {
                 "verbs": ["preBind"],
@@ -133,6 +149,18 @@ REFUSED_IN_SECTIONS = [
     ({"score": {"cpuWeight": 0, "memoryWeight": 0}}, "score.cpuWeight", "make one of them 1"),
     ({"score": {"balanceBonus": 11}}, "score.balanceBonus", "at most 10"),
     ({"filter": {"strict": "yes"}}, "filter.strict", "true or false"),
+    ({"guard": {"patience": "0s"}}, "guard.patience", "between 1s and 24h"),
+    ({"guard": {"url": "http://here"}}, "guard.url", "must begin with https://"),
+    (
+        {"guard": {"tls": {"certFile": "a"}}},
+        "guard.tls.keyFile",
+        "required, as guard.tls.certFile is given",
+    ),
+    (
+        {"guard": {"enabled": True, "port": 8081, "tls": {"certFile": "a", "keyFile": "b"}}},
+        "guard.port",
+        "is serving.port, too",
+    ),
     ({"verbs": {}}, "verbs", "unknown field"),
     ({"schedulerNames": []}, "schedulerNames", "unknown field"),
 ]

@@ -14,7 +14,7 @@ from structlog.testing import capture_logs
 
 from rescheduler.config import Configuration, NodeMaintenanceSettings
 from rescheduler.controller import loop
-from rescheduler.controller.cycle import Pass
+from rescheduler.controller.passes import Pass
 from rescheduler.controller.settings import Settings
 from rescheduler.controller.shutdown import GRACE_SECONDS, to_an_end
 from rescheduler.errors import ReschedulerError
@@ -25,7 +25,7 @@ from rescheduler.migrate.queue.plan_run import PlanRun
 from rescheduler.model import names
 from rescheduler.model.cluster import Node
 from rescheduler.model.moves import Plan, Report
-from rescheduler.model.snapshot import Gap
+from rescheduler.model.snapshot import Gap, Snapshot
 from rescheduler.observe.state import ClusterState
 
 TIMES_FASTER = 1000
@@ -55,6 +55,9 @@ class Observer:
 
     def lags(self) -> dict[str, float]:
         return {}
+
+    def snapshot(self) -> Snapshot:
+        return ClusterState().snapshot()
 
     def gaps(self) -> tuple[Gap, ...]:
         return ()
@@ -102,6 +105,19 @@ class Migrator:
     stopped: list[float] = field(default_factory=list)
 
     is_synced: bool = True
+    asking: set[tuple[str, str]] = field(default_factory=set)
+    _asked: asyncio.Event = field(default_factory=asyncio.Event)
+
+    def ask(self, name: str) -> None:
+        self.asking.add(("shop", name))
+        self._asked.set()
+
+    def targetless(self) -> set[tuple[str, str]]:
+        return self.asking
+
+    async def somebody_asks(self) -> None:
+        await self._asked.wait()
+        self._asked.clear()
 
     async def synced(self) -> None:
         if not self.is_synced:
@@ -188,6 +204,11 @@ def playing(monkeypatch: pytest.MonkeyPatch, scene: Scene) -> Iterator[Callable[
     ):
         monkeypatch.setattr(loop, name, stand_in)
 
+    async def tell_nothing(_: object) -> None:
+        """Nobody here asks a server."""
+
+    monkeypatch.setattr("rescheduler.controller.server_lacks.tell", tell_nothing)
+
     def made(**settings: Any) -> loop.Loop:  # noqa: ANN401
         kube = cast("KubeApi", None)  # nobody here asks a server
         chosen = {"enabled_strategies": ("NodeMaintenance",), **settings}
@@ -259,6 +280,27 @@ async def test_a_label_is_not_kept_waiting(monkeypatch: pytest.MonkeyPatch) -> N
             await made(rescheduling_interval_seconds=86_400.0).run()
     early = [line.get("early") for line in lines if line["event"] == "pass ended"]
     assert early == [None, "a labelled for maintenance", "a no longer labelled for maintenance"]
+
+
+async def test_who_asks_for_a_target_is_not_kept_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Many at once are one pass; and as long as one is not heard, others follow."""
+    scene = Scene(iter(()))
+
+    def in_pass(number: int) -> None:
+        if number == 1:
+            for name in ("one", "two"):
+                asyncio.get_running_loop().call_soon(scene.migrator.ask, name)
+        elif number == 3:
+            scene.migrator.asking.clear()
+            scene.stop.set()
+
+    scene.in_pass = in_pass
+    with playing(monkeypatch, scene) as made, capture_logs() as lines:
+        async with asyncio.timeout(60):
+            await made(rescheduling_interval_seconds=86_400.0).run()
+    early = [line.get("early") for line in lines if line["event"] == "pass ended"]
+    # Of a pass whose snapshot does not show them, nobody knows that it has heard them.
+    assert early == [None, "2 PodMigrations ask for a target", "2 PodMigrations ask for a target"]
 
 
 async def test_a_cordon_that_counts_is_not_kept_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -411,10 +453,10 @@ async def test_an_error_of_a_plan_is_told_and_passes_go_on(monkeypatch: pytest.M
     assert told
 
 
-# ------------------------------------------------------------------ what the cycle says
+# ------------------------------------------------------------------ what a pass says
 
 
-async def cycle_line(monkeypatch: pytest.MonkeyPatch, scene: Scene) -> dict[str, Any]:
+async def pass_line(monkeypatch: pytest.MonkeyPatch, scene: Scene) -> dict[str, Any]:
     stop_at(scene, 1)
     with playing(monkeypatch, scene) as made, capture_logs() as lines:
         await made().run()
@@ -432,7 +474,7 @@ async def test_it_says_why_nothing_moves(monkeypatch: pytest.MonkeyPatch) -> Non
         landed_elsewhere=1,
         fallbacks=Counter({"NotServed": 3}),
     )
-    line = await cycle_line(monkeypatch, scene)
+    line = await pass_line(monkeypatch, scene)
     assert (line["in_flight"], line["allowed"], line["waiting"]) == (2, 5, 35)
     assert (line["paused_seconds"], line["landed_elsewhere"]) == (241, 1)
     assert line["fallbacks"] == {"NotServed": 3}
@@ -443,7 +485,7 @@ async def test_it_says_why_nothing_moves(monkeypatch: pytest.MonkeyPatch) -> Non
 async def test_what_is_zero_is_not_said(monkeypatch: pytest.MonkeyPatch) -> None:
     scene = Scene(iter(()))
     scene.migrator.figures = Figures(allowed=5)
-    line = await cycle_line(monkeypatch, scene)
+    line = await pass_line(monkeypatch, scene)
     quiet = {"in_flight", "waiting", "paused_seconds", "landed_elsewhere", "fallbacks", "retries"}
     assert not quiet & line.keys()
     assert "0 under way;" in line["summary"]

@@ -31,7 +31,7 @@ def record(step: str, *, uid: str = "r", attempt: int = 1, **status: str) -> dic
     return {
         "metadata": {"name": uid, "namespace": "shop", "uid": uid},
         "spec": {"strategy": "LoadBalancing", "attempt": attempt},
-        "status": {"phase": "InProgress", "step": step, "method": "Surge", **status},
+        "status": {"phase": "InProgress", "step": step, "way": "Surge", **status},
     }
 
 
@@ -91,10 +91,10 @@ def test_a_further_attempt_counts_once_however_often_it_is_written(
 def test_a_fall_back_counts_when_the_move_ends(
     clock: HandClock, board: Board, counts: MoveCounts, cause: str, told: str
 ) -> None:
-    counts.wrote(record("Evict", method="Steer", fallback=cause))
+    counts.wrote(record("Evict", way="Recreate", fallback=cause))
     assert nonzero(board, "fallbacks_total") == {}
     clock.seconds += A_WHILE
-    counts.ended(record("Done", phase="Completed", method="Steer", fallback=cause), outcome())
+    counts.ended(record("Done", phase="Completed", way="Recreate", fallback=cause), outcome())
     assert nonzero(board, "fallbacks_total") == {(told,): 1}
 
 

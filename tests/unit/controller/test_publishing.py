@@ -150,8 +150,8 @@ def test_a_pass_is_told_by_its_figures(
     assert last.overloaded == {NOW: 2, PLANNED: 1}
     assert last.imbalance == {("cpu", NOW): 0.4, ("cpu", PLANNED): 0.05}
     assert last.refused["UnderWay"] == sum(last.refused.values()) == 1
-    assert nonzero(board, "cycles_total") == {("success",): 1, ("error",): 1}
-    assert nonzero(board, "cycle_duration_seconds_sum") == {(): 0.75}
+    assert nonzero(board, "passes_total") == {("success",): 1, ("error",): 1}
+    assert nonzero(board, "pass_duration_seconds_sum") == {(): 0.75}
 
 
 def test_a_pause_and_a_refused_file_are_told_until_they_end(

@@ -77,6 +77,7 @@ READS: dict[str, Ask] = {
     "get": lambda kube: kube.get(NODES, None, "n"),
     "list": lambda kube: kube.list(PODS, namespace="ns", labels="a=b"),
     "listing": lambda kube: kube.listing(PODS, namespace="ns", whole=bool),
+    "served": lambda kube: kube.served("group/v1"),
     "pieces": lambda kube: _streams(kube, "pieces"),
     "watch": lambda kube: _streams(kube, "watch"),
     "follow": lambda kube: _streams(kube, "follow"),

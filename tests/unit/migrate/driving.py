@@ -363,7 +363,7 @@ class _Memory:
         before = (began - BEGINNING).total_seconds() if began else self.taken_up
         return Progress(
             now=cluster.now,
-            method=status.method,
+            way=status.way,
             created=self.created,
             running_seconds=now - before,
             resumed_seconds=now - self.taken_up,

@@ -3,7 +3,7 @@ events: a StatefulSet, a Deployment with strategy Recreate, a bare ReplicaSet or
 budgets, the record of a migration, and those who look after them. Pure: a tick is a second.
 
 It does what kubernetes-semantics.md says of eviction, of budgets and of who makes which pod anew;
-what a steered eviction cannot notice is left out.
+what the way Recreate cannot notice is left out.
 """
 
 from collections.abc import Mapping
@@ -101,7 +101,7 @@ class ToyWorkload(ToyControllers):
                 VERSIONS[owner["kind"]], owner["kind"], owner["metadata"]["name"], self.owner_uid
             ),
             asked=self.unready,
-            may_interrupt=not self.unready,
+            may_recreate=not self.unready,
         )
         if self.unready:
             self.turn_unready(self.original_uid)

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from rescheduler.model import podmigration
-from rescheduler.model.podmigration import Method, Phase, Reason, Step, reasons, retries
+from rescheduler.model.podmigration import Phase, Reason, Step, Way, reasons, retries
 
 
 def record(spec: dict[str, Any] | None = None, **status: Any) -> dict[str, Any]:  # noqa: ANN401
@@ -23,11 +23,11 @@ def test_what_is_left_out_has_its_default() -> None:
     bare: dict[str, Any] = {"metadata": {"name": "r"}}
     assert podmigration.phase_of(bare) is Phase.PENDING
     assert podmigration.attempt_of(bare) == 1
-    assert podmigration.method_of(bare) is None
+    assert podmigration.way_of(bare) is None
     assert podmigration.ended_at(bare) is None
     assert podmigration.pod_uid(bare) == podmigration.reason_of(bare) == ""
     assert podmigration.is_unfinished(bare)
-    assert not podmigration.original_goes_first(bare)
+    assert not podmigration.is_recreated(bare)
     assert not podmigration.is_taken_over(bare)
 
 
@@ -37,16 +37,16 @@ def test_what_another_version_wrote_is_under_way_and_a_refusal() -> None:
 
 
 def test_steered_as_wanted_or_as_chosen() -> None:
-    assert podmigration.original_goes_first(record({"method": "Steer"}))
-    assert podmigration.original_goes_first(record(method="Steer"))
-    assert not podmigration.original_goes_first(record({"method": "Surge"}, method="Surge"))
+    assert podmigration.is_recreated(record({"way": "Recreate"}))
+    assert podmigration.is_recreated(record(way="Recreate"))
+    assert not podmigration.is_recreated(record({"way": "Surge"}, way="Surge"))
 
 
 @pytest.mark.parametrize("step", list(Step))
-@pytest.mark.parametrize("method", [None, *Method])
-def test_only_a_copy_takes_over(step: Step, method: Method | None) -> None:
-    is_so = step is Step.WAIT_GONE and method in (Method.SURGE, Method.COPY)
-    assert podmigration.is_taken_over(record(step=step, method=method)) is is_so
+@pytest.mark.parametrize("way", [None, *Way])
+def test_only_a_copy_takes_over(step: Step, way: Way | None) -> None:
+    is_so = step is Step.WAIT_GONE and way in (Way.SURGE, Way.COPY)
+    assert podmigration.is_taken_over(record(step=step, way=way)) is is_so
 
 
 @pytest.mark.parametrize("step", list(Step))
@@ -55,9 +55,9 @@ def test_no_step_is_both_before_and_after(step: Step) -> None:
     if step.has_handed_over:
         assert not any((step.is_beginning, step.is_before_the_end, step.is_ready_to_go))
     if step.is_nearly_done:
-        assert not step.is_starting(Method.SURGE)
+        assert not step.is_starting(Way.SURGE)
     if step.is_beginning:
-        assert all(step.is_starting(method) for method in Method)
+        assert all(step.is_starting(way) for way in Way)
 
 
 def test_what_gives_way_says_nothing_of_others() -> None:

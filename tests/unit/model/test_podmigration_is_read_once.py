@@ -11,7 +11,7 @@ import pytest
 SOURCE = Path(__file__).parents[3] / "src" / "rescheduler"
 FIELDS = ("spec", "status")
 # Of nothing else: whoever asks for one of these asks a record for it, whatever that is called.
-OWN = ("mayInterrupt", "forced", "stepTime", "oldPod", "newPod", "siblings", "unready", "fence")
+OWN = ("mayRecreate", "forced", "stepTime", "oldPod", "newPod", "siblings", "unready", "fence")
 # Who prints records as they are, or is the API server that keeps them.
 PRINTS = (Path("cli/render"), Path("embedded"))
 

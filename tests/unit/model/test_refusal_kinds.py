@@ -15,7 +15,7 @@ REASONS = [
     ("it is being moved already", RefusalKind.UNDER_WAY),
     ("it was moved lately (stability.cooldown.pod)", RefusalKind.COOLDOWN),
     ("its move failed as TimedOut (pmig a): back-off of 1m", RefusalKind.FAILED_BEFORE),
-    ("its move would interrupt it, and pods.interruptions is Never: x", RefusalKind.INTERRUPTION),
+    ("its move would recreate it, and pods.recreate is Never: x", RefusalKind.RECREATE),
     ("its HorizontalPodAutoscaler web is scaling from 1 to 2", RefusalKind.WORKLOAD),
     ("shop/web-2 of its group stays: it is terminating", RefusalKind.GROUP),
     ("it belongs to a group, and nodes are emptied pod by pod", RefusalKind.GROUP),

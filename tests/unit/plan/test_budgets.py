@@ -32,20 +32,20 @@ def held(way: Way, *found: Object) -> tuple[str, ...]:
 
 
 def test_without_a_budget_nobody_is_held() -> None:
-    assert held(Way.SURGE) == held(Way.RESTART) == ()
+    assert held(Way.SURGE) == held(Way.RECREATE) == ()
 
 
 @pytest.mark.parametrize(
-    ("found", "surge", "restart"),
+    ("found", "surge", "recreate"),
     [
         (budget(disruptionsAllowed=1), "", ""),
-        (budget(), "", "3 of 3 healthy, an interruption needs 4"),
+        (budget(), "", "3 of 3 healthy, to recreate one needs 4"),
         (
             budget(currentHealthy=2),
             "2 of 3 healthy, a move needs 3",
             "2 of 3 healthy, a move needs 3",
         ),
-        (budget(currentHealthy=0, desiredHealthy=0), "", "0 of 0 healthy, an interruption needs 1"),
+        (budget(currentHealthy=0, desiredHealthy=0), "", "0 of 0 healthy, to recreate one needs 1"),
         (
             budget(expectedPods=0),
             "it counts no pods, and so allows no disruption ever",
@@ -73,7 +73,7 @@ def test_without_a_budget_nobody_is_held() -> None:
                 ]
             ),
             "",
-            "3 of 3 healthy, an interruption needs 4",
+            "3 of 3 healthy, to recreate one needs 4",
         ),
     ],
     ids=[
@@ -88,8 +88,8 @@ def test_without_a_budget_nobody_is_held() -> None:
         "insufficient",
     ],
 )
-def test_a_surge_asks_less_than_an_interruption(found: Object, surge: str, restart: str) -> None:
-    for way, problem in ((Way.SURGE, surge), (Way.RESTART, restart)):
+def test_a_surge_asks_less_than_to_recreate(found: Object, surge: str, recreate: str) -> None:
+    for way, problem in ((Way.SURGE, surge), (Way.RECREATE, recreate)):
         expected = (f"its PodDisruptionBudget web: {problem}",) if problem else ()
         assert held(way, found) == expected
 
@@ -111,13 +111,13 @@ def test_which_pods_a_budget_is_about(selector: Object | None, *, matches: bool)
 
 
 def test_a_budget_of_another_namespace_is_not_its_own() -> None:
-    assert held(Way.RESTART, budget(metadata={"namespace": "other"})) == ()
+    assert held(Way.RECREATE, budget(metadata={"namespace": "other"})) == ()
 
 
 def test_more_than_one_budget_lets_nobody_pass() -> None:
     both = budget("b", disruptionsAllowed=1), budget("a", selector={}, disruptionsAllowed=1)
     reason = ("no eviction passes more than one PodDisruptionBudget: a, b",)
-    assert held(Way.SURGE, *both) == held(Way.RESTART, *both) == reason
+    assert held(Way.SURGE, *both) == held(Way.RECREATE, *both) == reason
 
 
 def test_a_pod_is_held_by_its_way() -> None:
@@ -128,9 +128,9 @@ def test_a_pod_is_held_by_its_way() -> None:
         statefulsets=[stateful_set()],
         poddisruptionbudgets=tight,
     )
-    reason = "its PodDisruptionBudget web: 3 of 3 healthy, an interruption needs 4"
+    reason = "its PodDisruptionBudget web: 3 of 3 healthy, to recreate one needs 4"
     assert why(stateful, asked=True) == (reason,)
-    allowing = Configuration(pods=PodRules(interruptions=ALLOWED))
+    allowing = Configuration(pods=PodRules(recreate=ALLOWED))
     assert why(stateful, allowing) == (reason,)
 
 
@@ -148,7 +148,7 @@ def test_a_pod_is_held_by_its_way() -> None:
         (
             budget(currentHealthy=0, desiredHealthy=0),
             UNREADY,
-            "0 of 0 healthy, an interruption needs 1",
+            "0 of 0 healthy, to recreate one needs 1",
         ),
     ],
 )
@@ -156,8 +156,8 @@ def test_who_is_not_ready_is_let_go_as_the_api_server_does(
     found: Object, health: int, problem: str
 ) -> None:
     cluster = snapshot(pod(), poddisruptionbudgets=[found])
-    told = Budgets(cluster).why_held("shop", {"app": "web"}, Way.RESTART, health)
+    told = Budgets(cluster).why_held("shop", {"app": "web"}, Way.RECREATE, health)
     assert told == ((f"its PodDisruptionBudget web: {problem}",) if problem else ())
     always = {**found, "spec": {**found["spec"], "unhealthyPodEvictionPolicy": "AlwaysAllow"}}
     cluster = snapshot(pod(), poddisruptionbudgets=[always])
-    assert Budgets(cluster).why_held("shop", {"app": "web"}, Way.RESTART, health) == ()
+    assert Budgets(cluster).why_held("shop", {"app": "web"}, Way.RECREATE, health) == ()

@@ -148,7 +148,7 @@ def test_nodes_out_of_scope() -> None:
 # ------------------------------------------------------------------ ways
 
 
-def test_a_surge_that_has_become_an_interruption() -> None:
+def test_a_surge_that_can_only_be_recreated_by_now() -> None:
     quota = {
         "metadata": {"namespace": "shop", "name": "q"},
         "spec": {"hard": {"pods": "1"}},
@@ -156,17 +156,17 @@ def test_a_surge_that_has_become_an_interruption() -> None:
     }
     full = snapshot(pod(), resourcequotas=[quota])
     words = "ResourceQuota q has no room for a second pod: pods, 1 of 1 used"
-    assert told(full, asked=True) == f"it would have to be interrupted by now: {words}"
-    assert told(full, asked=True, way=Way.RESTART) == ""
+    assert told(full, asked=True) == f"it would have to be recreated by now: {words}"
+    assert told(full, asked=True, way=Way.RECREATE) == ""
 
 
-def test_an_interruption_is_right_for_who_asked_for_it() -> None:
+def test_to_recreate_is_right_for_who_asked_for_it() -> None:
     ports = snapshot(pod(hostNetwork=True))
-    words = told(ports, way=Way.RESTART)
-    assert words.startswith("its move would interrupt it, and pods.interruptions is WhenAsked")
-    assert told(ports, way=Way.RESTART, asked=True) == ""
-    steered = Configuration(migration=Migration(way="Steer"))
-    assert told(snapshot(pod()), steered, way=Way.RESTART) == ""
+    words = told(ports, way=Way.RECREATE)
+    assert words.startswith("its move would recreate it, and pods.recreate is WhenAsked")
+    assert told(ports, way=Way.RECREATE, asked=True) == ""
+    steered = Configuration(migration=Migration(way="Recreate"))
+    assert told(snapshot(pod()), steered, way=Way.RECREATE) == ""
 
 
 def test_with_a_surge_both_are_there() -> None:
@@ -175,7 +175,7 @@ def test_with_a_surge_both_are_there() -> None:
     zoned = [{**each, "metadata": {**each["metadata"], "labels": {"zone": "z"}}} for each in NODES]
     cluster = snapshot(pod(affinity=affinity), nodes=zoned)
     assert told(cluster).startswith("b does not take it: its anti-affinity keeps it away")
-    assert told(cluster, way=Way.RESTART) == ""
+    assert told(cluster, way=Way.RECREATE) == ""
 
 
 # ------------------------------------------------------------------ its own traces

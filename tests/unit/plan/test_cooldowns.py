@@ -25,8 +25,8 @@ from tests.unit.plan.support.movable_scenes import (
 
 POD = "it was moved lately (stability.cooldown.pod)"
 NOT_READY = "a pod of its workload that was moved lately is not Ready (stability.cooldown.workload)"
-INTERRUPTED = (
-    "a pod of its workload was moved lately, and it would be interrupted "
+RECREATED = (
+    "a pod of its workload was moved lately, and it would be recreated "
     "(stability.cooldown.workload)"
 )
 NODE = "its node gave or received a pod recently, not measured since (stability.cooldown.node)"
@@ -178,11 +178,9 @@ def test_a_workload_rests_until_what_was_moved_is_ready(
 
 @pytest.mark.parametrize(
     ("at", "reasons"),
-    [("2027-01-15T07:30:01Z", (INTERRUPTED,)), ("2027-01-15T07:30:00Z", ())],
+    [("2027-01-15T07:30:01Z", (RECREATED,)), ("2027-01-15T07:30:00Z", ())],
 )
-def test_who_would_be_interrupted_rests_for_the_whole_time(
-    at: str, reasons: tuple[str, ...]
-) -> None:
+def test_who_would_be_recreated_rests_for_the_whole_time(at: str, reasons: tuple[str, ...]) -> None:
     port = [{"name": "app", "ports": [{"hostPort": 80}]}]
     cluster = snapshot(
         moved("web-1", at, containers=port),
@@ -190,7 +188,7 @@ def test_who_would_be_interrupted_rests_for_the_whole_time(
         nodes=THREE,
         taken_at=NOW,
     )
-    allowed = Configuration(pods=PodRules(interruptions="Allowed"))
+    allowed = Configuration(pods=PodRules(recreate="Allowed"))
     assert why(cluster, allowed, name="sibling") == reasons
 
 

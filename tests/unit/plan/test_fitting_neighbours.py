@@ -56,7 +56,7 @@ def test_the_anti_affinity_of_others_counts_as_well() -> None:
 def test_its_own_twin_keeps_it_away_as_long_as_both_are_there() -> None:
     web = pod("web", "a1", affinity=apart("web", "zone"))
     assert targets([web], "web") == ["b1", "c1"]
-    assert targets([web], "web", Way.RESTART) == ["a2", "b1", "c1"]
+    assert targets([web], "web", Way.RECREATE) == ["a2", "b1", "c1"]
 
 
 @pytest.mark.parametrize(
@@ -105,7 +105,7 @@ def test_the_first_of_its_kind_may_begin_anywhere_that_has_the_label() -> None:
     web = pod("web", "a1", affinity=near("web"))
     # Two at once: the copy has to be near to the original.
     assert targets([web], "web") == ["a2"]
-    assert targets([web], "web", Way.RESTART) == ["a2", "b1"]
+    assert targets([web], "web", Way.RECREATE) == ["a2", "b1"]
 
 
 def test_it_does_not_leave_those_behind_that_need_it_near() -> None:

@@ -45,7 +45,7 @@ def test_within_its_domain_it_goes_when_the_skew_holds_with_both() -> None:
     assert zones(one_each, "1") == "a"
     # Twice in a for a while would be two more than in c.
     assert zones([web("1", "a1"), web("2", "b1"), web("3", "a2")], "1") == "c"
-    assert zones([web("1", "a1"), web("2", "b1")], "1", Way.RESTART) == "ac"
+    assert zones([web("1", "a1"), web("2", "b1")], "1", Way.RECREATE) == "ac"
 
 
 def test_its_leaving_must_not_empty_a_domain_of_others() -> None:

@@ -33,20 +33,20 @@ def by(way: str, **rules: Any) -> Configuration:  # noqa: ANN401
 @pytest.mark.parametrize(
     ("found", "configuration", "who"),
     [
-        (wanting("Steer"), Configuration(), ANNOTATION),
-        (wanting("Steer"), by("Surge"), ANNOTATION),
-        (wanting("Steer"), by("Auto", interruptions=NEVER), ANNOTATION),
-        (pod(), by("Steer"), SETTING),
-        (pod(), by("Steer", interruptions=NEVER), SETTING),
+        (wanting("Recreate"), Configuration(), ANNOTATION),
+        (wanting("Recreate"), by("Surge"), ANNOTATION),
+        (wanting("Recreate"), by("Auto", recreate=NEVER), ANNOTATION),
+        (pod(), by("Recreate"), SETTING),
+        (pod(), by("Recreate", recreate=NEVER), SETTING),
     ],
 )
-def test_who_asks_for_steering_agrees_to_an_interruption(
+def test_who_asks_for_it_agrees_to_be_recreated(
     found: Object, configuration: Configuration, who: str
 ) -> None:
     cluster = snapshot(found)
     asked = movable(cluster, configuration)
-    assert asked.way(row(cluster)) is Way.RESTART
-    assert asked.why_interrupted(row(cluster)) == f"{who} is Steer"
+    assert asked.way(row(cluster)) is Way.RECREATE
+    assert asked.why_recreated(row(cluster)) == f"{who} is Recreate"
     assert why(cluster, configuration) == ()
 
 
@@ -54,14 +54,14 @@ def test_who_asks_for_steering_agrees_to_an_interruption(
     ("found", "configuration", "who"),
     [
         (wanting("Surge", hostNetwork=True), Configuration(), ANNOTATION),
-        (wanting("Surge", hostNetwork=True), by("Steer", interruptions="Allowed"), ANNOTATION),
-        (pod(hostNetwork=True), by("Surge", interruptions="Allowed"), SETTING),
+        (wanting("Surge", hostNetwork=True), by("Recreate", recreate="Allowed"), ANNOTATION),
+        (pod(hostNetwork=True), by("Surge", recreate="Allowed"), SETTING),
     ],
 )
-def test_who_wants_a_surge_is_not_interrupted_by_anybody(
+def test_who_wants_a_surge_is_not_recreated_by_anybody(
     found: Object, configuration: Configuration, who: str
 ) -> None:
-    reason = f"its move would interrupt it, and {who} is Surge: it uses ports of its node"
+    reason = f"its move would recreate it, and {who} is Surge: it uses ports of its node"
     for asked in (False, True):
         assert why(snapshot(found), configuration, asked=asked) == (reason,)
 
@@ -76,9 +76,9 @@ def test_a_surge_that_can_be_had_is_had(found: Object, configuration: Configurat
 
 @pytest.mark.parametrize("value", ["Auto", "surge", "steer", "Copy", " "])
 def test_a_way_that_nobody_knows_keeps_a_pod_where_it_is(value: str) -> None:
-    reason = f"{ANNOTATION} is {value!r}: it can be Surge or Steer"
+    reason = f"{ANNOTATION} is {value!r}: it can be Surge or Recreate"
     for asked in (False, True):
-        assert why(wanting(value), by("Steer"), asked=asked) == (reason,)
+        assert why(wanting(value), by("Recreate"), asked=asked) == (reason,)
 
 
 def test_an_empty_annotation_says_nothing() -> None:
@@ -88,38 +88,38 @@ def test_an_empty_annotation_says_nothing() -> None:
 
 
 def test_pods_that_are_alike_otherwise_go_each_in_its_own_way() -> None:
-    other = {"annotations": {names.WAY: "Steer"}, "name": "web-2", "uid": "uid-web-2"}
+    other = {"annotations": {names.WAY: "Recreate"}, "name": "web-2", "uid": "uid-web-2"}
     cluster = snapshot(pod(), pod(metadata=other))
     found = movable(cluster)
     assert [found.way(row(cluster, name)) for name in ("web-1", "web-2")] == [
         Way.SURGE,
-        Way.RESTART,
+        Way.RECREATE,
     ]
 
 
-def test_whoever_is_interrupted_anyway_has_its_owner_s_consent_by_the_annotation() -> None:
-    of_set = wanting("Steer", owner=owned_by("StatefulSet"))
+def test_whoever_is_recreated_anyway_has_its_owner_s_consent_by_the_annotation() -> None:
+    of_set = wanting("Recreate", owner=owned_by("StatefulSet"))
     cluster = snapshot(of_set, statefulsets=[stateful_set()])
     assert why(cluster) == ()
-    assert movable(cluster).why_interrupted(row(cluster)) == "it is one of a StatefulSet"
+    assert movable(cluster).why_recreated(row(cluster)) == "it is one of a StatefulSet"
 
 
 def test_a_pod_that_nobody_would_make_anew_is_not_steered() -> None:
-    reason = f"{ANNOTATION} is Steer, and nobody would make it anew"
-    assert why(wanting("Steer", owner=None), by("Auto", bare_pods=ALLOWED)) == (reason,)
+    reason = f"{ANNOTATION} is Recreate, and nobody would make it anew"
+    assert why(wanting("Recreate", owner=None), by("Auto", bare_pods=ALLOWED)) == (reason,)
     cluster = snapshot(pod(owner=None))
-    configuration = by("Steer", bare_pods=ALLOWED)
+    configuration = by("Recreate", bare_pods=ALLOWED)
     assert movable(cluster, configuration).way(row(cluster)) is Way.SURGE
     assert why(cluster, configuration) == ()
 
 
-def test_a_budget_is_asked_for_an_interruption() -> None:
+def test_a_budget_is_asked_for_one_that_is_recreated() -> None:
     budget = {
         "metadata": {"namespace": "shop", "name": "b"},
         "spec": {"selector": {}},
         "status": {"currentHealthy": 1, "desiredHealthy": 1, "expectedPods": 1},
     }
     assert why(snapshot(pod(), poddisruptionbudgets=[budget])) == ()
-    assert why(snapshot(wanting("Steer"), poddisruptionbudgets=[budget])) == (
-        "its PodDisruptionBudget b: 1 of 1 healthy, an interruption needs 2",
+    assert why(snapshot(wanting("Recreate"), poddisruptionbudgets=[budget])) == (
+        "its PodDisruptionBudget b: 1 of 1 healthy, to recreate one needs 2",
     )

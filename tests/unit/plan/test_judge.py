@@ -116,9 +116,9 @@ def apart(kind: str, terms: Sequence[Mapping[str, Any]]) -> Object:
         pytest.param([pod("x", "a1")], [move("y", "a1", "b1")], "no such pod", id="not-there"),
         pytest.param(
             [pod("x", "a1")],
-            [move("x", "a1", "b1", way=Way.RESTART)],
+            [move("x", "a1", "b1", way=Way.RECREATE)],
             "nobody asked",
-            id="interrupted",
+            id="recreated",
         ),
         pytest.param([pod("x", "a1")], [move("x", "a1", "b1")], "", id="right"),
     ],

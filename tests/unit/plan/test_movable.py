@@ -147,12 +147,12 @@ NOT_READY = [
 
 @pytest.mark.parametrize("found", NOT_READY)
 def test_who_is_not_ready_goes_when_somebody_asks(found: Object) -> None:
-    """Nobody misses it, so no setting about interruptions holds it, nor does its workload."""
+    """Nobody misses it, so no setting about that holds it, nor does its workload."""
     assert why(found) == ("it is not Running and Ready",)
-    never = _pods(interruptions=NEVER)
+    never = _pods(recreate=NEVER)
     cluster = snapshot(found, replicasets=[replica_set(ready=0)])
     assert why(cluster, never, asked=True) == ()
-    assert movable(cluster).way(row(cluster)) is Way.RESTART
+    assert movable(cluster).way(row(cluster)) is Way.RECREATE
     assert not movable(cluster).is_ready(row(cluster))
     bare = snapshot({**found, "metadata": {**found["metadata"], "ownerReferences": []}})
     assert movable(bare).way(row(bare)) is Way.SURGE
@@ -353,7 +353,7 @@ EVERYTHING = Configuration(
         local_storage=NEVER,
         jobs=NEVER,
         bare_pods=NEVER,
-        interruptions=NEVER,
+        recreate=NEVER,
     ),
 )
 LOCAL = [{"name": "tmp", "emptyDir": {}}, {"name": "host", "hostPath": {}}]

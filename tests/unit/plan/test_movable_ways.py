@@ -1,4 +1,4 @@
-"""How a pod would move, what its volumes have to do with it, and when an interruption is right."""
+"""How a pod would move, what its volumes have to do with it, and when it is recreated."""
 
 from typing import Any
 
@@ -160,9 +160,9 @@ def test_claims_that_are_not_there_or_not_bound() -> None:
 @pytest.mark.parametrize(
     ("modes", "way"),
     [
-        (["ReadWriteOnce"], Way.RESTART),
-        (["ReadWriteOncePod"], Way.RESTART),
-        (["ReadWriteOnce", "ReadOnlyMany"], Way.RESTART),
+        (["ReadWriteOnce"], Way.RECREATE),
+        (["ReadWriteOncePod"], Way.RECREATE),
+        (["ReadWriteOnce", "ReadOnlyMany"], Way.RECREATE),
         (["ReadWriteMany"], Way.SURGE),
         (["ReadWriteOnce", "ReadWriteMany"], Way.SURGE),
         (["ReadOnlyMany"], Way.SURGE),
@@ -172,8 +172,8 @@ def test_who_may_have_a_claim_decides_the_way(modes: list[str], way: Way) -> Non
     cluster = snapshot(mounting("data"), persistentvolumeclaims=[claim("data", *modes)])
     found = movable(cluster)
     assert found.way(row(cluster)) is way
-    assert bool(found.why_interrupted(row(cluster))) == (way is Way.RESTART)
-    assert bool(why(cluster)) == (way is Way.RESTART)
+    assert bool(found.why_recreated(row(cluster))) == (way is Way.RECREATE)
+    assert bool(why(cluster)) == (way is Way.RECREATE)
     assert why(cluster, asked=True) == ()
 
 
@@ -190,7 +190,7 @@ def test_alike_pods_whose_claims_differ_move_in_different_ways() -> None:
     claims = [claim("shared", "ReadWriteMany"), claim("own")]
     cluster = snapshot(one, two, persistentvolumeclaims=claims)
     found = movable(cluster)
-    assert found.way(row(cluster)) is Way.RESTART
+    assert found.way(row(cluster)) is Way.RECREATE
     assert found.way(row(cluster, "web-2")) is Way.SURGE
 
 
@@ -201,7 +201,7 @@ def test_a_claim_that_is_made_for_each_pod_holds_nobody() -> None:
     assert why(cluster, LOCAL) == ()
 
 
-# ------------------------------------------------------------------ ways and interruptions
+# ------------------------------------------------------------------ who may be recreated
 
 
 PORT = {"name": "app", "ports": [{"containerPort": 80, "hostPort": 80}]}
@@ -215,7 +215,7 @@ RECREATING = {
         }
     ],
 }
-INTERRUPTED: list[tuple[Object, dict[str, Any], str]] = [
+RECREATED: list[tuple[Object, dict[str, Any], str]] = [
     (pod(hostNetwork=True), {}, "it uses ports of its node"),
     (pod(containers=[PORT]), {}, "it uses ports of its node"),
     (pod(initContainers=[PORT]), {}, "it uses ports of its node"),
@@ -233,20 +233,20 @@ INTERRUPTED: list[tuple[Object, dict[str, Any], str]] = [
 ]
 
 
-@pytest.mark.parametrize(("found", "objects", "because"), INTERRUPTED)
-def test_an_interruption_is_for_those_who_ask_or_allow_it(
+@pytest.mark.parametrize(("found", "objects", "because"), RECREATED)
+def test_to_recreate_is_for_those_who_ask_or_allow_it(
     found: Object, objects: dict[str, Any], because: str
 ) -> None:
     cluster = snapshot(found, **objects)
-    assert movable(cluster).way(row(cluster)) is Way.RESTART
-    assert movable(cluster).why_interrupted(row(cluster)) == because
+    assert movable(cluster).way(row(cluster)) is Way.RECREATE
+    assert movable(cluster).why_recreated(row(cluster)) == because
     for setting, unasked, asked in (
         (NEVER, True, True),
         (WHEN_ASKED, True, False),
         (ALLOWED, False, False),
     ):
-        configuration = Configuration(pods=PodRules(interruptions=setting))
-        held = f"its move would interrupt it, and pods.interruptions is {setting}"
+        configuration = Configuration(pods=PodRules(recreate=setting))
+        held = f"its move would recreate it, and pods.recreate is {setting}"
         act = " (set it to WhenAsked, or use rescheduler drain)"
         assert why(cluster, configuration) == ((f"{held}: {because}",) if unasked else ())
         told = (f"{held}{act}: {because}",) if asked else ()
@@ -254,7 +254,7 @@ def test_an_interruption_is_for_those_who_ask_or_allow_it(
 
 
 @pytest.mark.parametrize("found", [pod(), pod(owner=None), pod(containers=[NO_PORT])])
-def test_most_pods_need_no_interruption(found: Object) -> None:
+def test_most_pods_need_not_be_recreated(found: Object) -> None:
     cluster = snapshot(found)
     assert movable(cluster).way(row(cluster)) is Way.SURGE
-    assert movable(cluster).why_interrupted(row(cluster)) == ""
+    assert movable(cluster).why_recreated(row(cluster)) == ""

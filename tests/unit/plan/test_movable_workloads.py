@@ -19,7 +19,7 @@ from tests.unit.plan.support.movable_scenes import (
 )
 
 OFF = names.RESCHEDULING
-ANYTHING = Configuration(pods=PodRules(jobs=ALLOWED, bare_pods=ALLOWED, interruptions=ALLOWED))
+ANYTHING = Configuration(pods=PodRules(jobs=ALLOWED, bare_pods=ALLOWED, recreate=ALLOWED))
 
 
 def deployment(**changes: Any) -> Object:  # noqa: ANN401
@@ -106,7 +106,7 @@ def test_it_stays_for_its_stateful_set(found: list[Object], reason: str) -> None
 
 def test_a_stateful_set_may_be_too_small() -> None:
     cluster = snapshot(pod(owner=owned_by("StatefulSet")), statefulsets=[stateful_set()])
-    rules = PodRules(min_replicas=4, interruptions=ALLOWED)
+    rules = PodRules(min_replicas=4, recreate=ALLOWED)
     assert why(cluster, Configuration(pods=rules)) == (
         "its workload is smaller than pods.minReplicas: 3",
     )
@@ -142,8 +142,8 @@ def test_pods_of_jobs_stay_unless_allowed() -> None:
     assert why(cluster, when_asked, asked=True) == ()
     assert "it belongs to a Job, and pods.jobs is WhenAsked" in why(cluster, when_asked)
     assert why(cluster, ANYTHING) == ()
-    assert why(cluster, Configuration(pods=PodRules(jobs=ALLOWED, interruptions=ALLOWED))) == ()
-    larger = PodRules(jobs=ALLOWED, interruptions=ALLOWED, min_replicas=3)
+    assert why(cluster, Configuration(pods=PodRules(jobs=ALLOWED, recreate=ALLOWED))) == ()
+    larger = PodRules(jobs=ALLOWED, recreate=ALLOWED, min_replicas=3)
     assert why(cluster, Configuration(pods=larger)) == (
         "its workload is smaller than pods.minReplicas: 2",
     )

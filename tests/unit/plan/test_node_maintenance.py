@@ -344,16 +344,16 @@ def test_pods_that_cannot_be_there_twice_leave_too() -> None:
     assert at.why_it_stays(0)
     decide(at)
     assert moves(at) == [("db-0", "a", "b")]
-    assert at.moves[0].way is Way.RESTART
+    assert at.moves[0].way is Way.RECREATE
 
 
-def test_pods_are_not_interrupted_where_that_is_forbidden() -> None:
+def test_pods_are_not_recreated_where_that_is_forbidden() -> None:
     member, its_set = stateful("db-0")
-    configuration = Configuration(pods=PodRules(interruptions=NEVER))
+    configuration = Configuration(pods=PodRules(recreate=NEVER))
     at = desk([A, node("b")], [member], configuration, others={STATEFUL_SETS: [its_set]})
     decide(at)
     assert moves(at) == []
-    assert "pods.interruptions is Never" in refusals(at)["db-0"][0]
+    assert "pods.recreate is Never" in refusals(at)["db-0"][0]
 
 
 # ---------------------------------------------------------------------- groups
@@ -424,14 +424,14 @@ def test_with_the_file_of_our_first_user_all_but_the_system_leave_and_by_command
     assert decide(at).summary == "1 node to empty: 10 of 10 pods leave"
 
 
-def test_who_is_not_ready_leaves_by_restart_and_holds_no_sibling() -> None:
+def test_who_is_not_ready_is_recreated_and_holds_no_sibling() -> None:
     away = replace(pod("away", "a"), ready=False)
     pending = replace(pod("pending", "a"), ready=False, phase="Pending")
     at = desk([A, node("b")], [away, pending, pod("web", "a")])
     assert decide(at).summary == "1 node to empty: 3 of 3 pods leave"
     ways = {at.name(each.row): each.way for each in at.moves}
     assert ways == {
-        "shop/away": Way.RESTART,
-        "shop/pending": Way.RESTART,
+        "shop/away": Way.RECREATE,
+        "shop/pending": Way.RECREATE,
         "shop/web": Way.SURGE,
     }

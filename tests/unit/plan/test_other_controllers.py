@@ -18,7 +18,7 @@ from tests.unit.plan.support.movable_scenes import (
 )
 
 CLONE_SET = owned_by("CloneSet")
-FREE = Configuration(pods=PodRules(other_controllers=ALLOWED, interruptions=ALLOWED))
+FREE = Configuration(pods=PodRules(other_controllers=ALLOWED, recreate=ALLOWED))
 
 
 def owned(name: str = "web-1", **changes: Any) -> Object:  # noqa: ANN401
@@ -32,15 +32,15 @@ ENDING = {"deletionTimestamp": "2026-03-01T12:00:00Z"}
 def test_it_goes_when_asked_and_ends_before_its_successor_begins() -> None:
     found = snapshot(owned())
     assert why(found, asked=True) == ()
-    assert movable(found).way(row(found)) is Way.RESTART
-    assert movable(found).why_interrupted(row(found)) == "it is one of a CloneSet"
+    assert movable(found).way(row(found)) is Way.RECREATE
+    assert movable(found).why_recreated(row(found)) == "it is one of a CloneSet"
 
 
 def test_it_stays_otherwise_unless_that_is_allowed() -> None:
     assert any("pods.otherControllers is WhenAsked" in each for each in why(owned()))
     assert why(owned(), FREE) == ()
-    # Who lets StatefulSets be interrupted has not said so of what nobody knows.
-    some = Configuration(pods=PodRules(interruptions=ALLOWED))
+    # Who lets StatefulSets be recreated has not said so of what nobody knows.
+    some = Configuration(pods=PodRules(recreate=ALLOWED))
     assert why(owned(), some) == (
         "only its CloneSet knows how to make it anew, and pods.otherControllers is WhenAsked",
     )
@@ -89,9 +89,7 @@ def test_a_namesake_of_a_kind_that_we_know_is_another_kind(kind: str, version: s
     owner = {**owned_by(kind), "apiVersion": version}
     found = snapshot(pod(owner=owner))
     assert why(found, asked=True) == ()
-    assert movable(found).why_interrupted(row(found)) == (
-        "it is one of a StatefulSet.apps.kruise.io"
-    )
+    assert movable(found).why_recreated(row(found)) == ("it is one of a StatefulSet.apps.kruise.io")
     known = pod(owner={**owned_by(kind), "apiVersion": "apps/v1"})
     assert why(known, asked=True) == ("its StatefulSet was not found",)
 

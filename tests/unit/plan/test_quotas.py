@@ -44,7 +44,7 @@ def quota(
 def told(found: Object, *quotas: Object) -> str:
     """Why both cannot be there at once."""
     cluster = snapshot(found, resourcequotas=quotas)
-    return movable(cluster).why_interrupted(row(cluster))
+    return movable(cluster).why_recreated(row(cluster))
 
 
 @pytest.mark.parametrize(
@@ -217,17 +217,17 @@ def test_priority_classes(
 # ------------------------------------------------------------------ who needs room
 
 
-def test_who_has_no_room_for_a_second_one_is_interrupted_where_that_is_allowed() -> None:
+def test_who_has_no_room_for_a_second_one_is_recreated_where_that_is_allowed() -> None:
     cluster = snapshot(POD, resourcequotas=[quota(*FULL)])
-    assert movable(cluster).way(row(cluster)) is Way.RESTART
+    assert movable(cluster).way(row(cluster)) is Way.RECREATE
     full = f"{ROOM}pods, 1 of 1 used"
     for setting, unasked, asked in (
         (NEVER, True, True),
         (WHEN_ASKED, True, False),
         (ALLOWED, False, False),
     ):
-        configuration = Configuration(pods=PodRules(interruptions=setting))
-        held = f"its move would interrupt it, and pods.interruptions is {setting}"
+        configuration = Configuration(pods=PodRules(recreate=setting))
+        held = f"its move would recreate it, and pods.recreate is {setting}"
         act = " (set it to WhenAsked, or use rescheduler drain)"
         assert why(cluster, configuration) == ((f"{held}: {full}",) if unasked else ())
         told = (f"{held}{act}: {full}",) if asked else ()
@@ -241,7 +241,7 @@ def test_what_a_budget_does_not_allow_is_not_allowed_for_want_of_room() -> None:
         "status": {"currentHealthy": 1, "desiredHealthy": 1, "expectedPods": 1},
     }
     cluster = snapshot(POD, resourcequotas=[quota(*FULL)], poddisruptionbudgets=[budget])
-    reason = "its PodDisruptionBudget b: 1 of 1 healthy, an interruption needs 2"
+    reason = "its PodDisruptionBudget b: 1 of 1 healthy, to recreate one needs 2"
     assert why(cluster, asked=True) == (reason,)
 
 

@@ -137,7 +137,11 @@ def test_who_failed_too_often_waits_for_a_person(ago: int) -> None:
     assert told(*(failed(f"r-{n}", 1, ago) for n in (1, 2, 3))) == (words,)
 
 
-@pytest.mark.parametrize("reason", sorted(reasons.GAVE_WAY))
+def test_for_want_of_a_target_nothing_was_tried_and_nobody_rests() -> None:
+    assert told(*(failed(f"r-{n}", n, 1, reason="NoTarget") for n in (1, 2, 3, 4))) == ()
+
+
+@pytest.mark.parametrize("reason", sorted(reasons.GAVE_WAY - {"NoTarget"}))
 def test_giving_way_is_no_attempt_and_only_rests(reason: str) -> None:
     gave_way = [failed(f"r-{n}", n, 9000 - n, reason=reason) for n in (1, 2, 3, 4)]
     assert told(*gave_way) == ()
@@ -300,7 +304,7 @@ def test_a_workload_whose_copies_are_refused_is_not_moved_by_surge_for_a_while(r
         return why(cluster, RETRY, asked=False)
 
     (words,) = of(of_sibling)
-    assert words.startswith("its move would interrupt it")
+    assert words.startswith("its move would recreate it")
     assert words.endswith(f"{SAID} (pmig r-9)")
     assert of(failed("r-9", 1, 700, reason=reason, message=SAID, owner=owner)) == ()
     assert of(failed("r-9", 1, 300, reason=reason, owner={**owner, "uid": "other"})) == ()

@@ -205,13 +205,13 @@ def test_a_choice_that_leaves_another_without_a_place_is_taken_back() -> None:
 
 
 @pytest.mark.parametrize("allowed", [True, False])
-def test_a_group_that_cannot_surge_stays_unless_it_may_be_restarted(*, allowed: bool) -> None:
+def test_a_group_that_cannot_surge_stays_unless_it_may_be_recreated(*, allowed: bool) -> None:
     members = [*gang("a", "a"), pod("g2", "a", labels=GANG, hostNetwork=True)]
     configuration = Configuration(
-        groups=Groups(allow_restart=allowed), pods=PodRules(interruptions=ALLOWED)
+        groups=Groups(allow_recreate=allowed), pods=PodRules(recreate=ALLOWED)
     )
     at = desk([node("a"), node("b")], [*members, pod("other", "a")], configuration)
-    words = "shop/g2 of its group would be interrupted, and groups.allowRestart is off: "
+    words = "shop/g2 of its group would be recreated, and groups.allowRecreate is off: "
     words += "it uses ports of its node"
     for name in ("g0", "g1", "g2"):
         for asked in (False, True):
@@ -243,8 +243,8 @@ def test_a_group_larger_than_what_is_left_of_the_limit_stays() -> None:
 
 
 WAITING = {"node": "", "phase": "Pending", "ready": False}
-INTERRUPTED = (
-    "shop/g1 of its group would be interrupted, and groups.allowRestart is off: it is not Ready"
+RECREATED = (
+    "shop/g1 of its group would be recreated, and groups.allowRecreate is off: it is not Ready"
 )
 
 
@@ -256,7 +256,7 @@ INTERRUPTED = (
         ({"terminating": True}, "shop/g1 of its group stays: it is terminating", False),
         ({"terminating": True}, "shop/g1 of its group stays: it is terminating", True),
         ({"ready": False}, "shop/g1 of its group stays: it is not Running and Ready", False),
-        ({"ready": False}, INTERRUPTED, True),
+        ({"ready": False}, RECREATED, True),
     ],
 )
 def test_a_group_that_is_not_complete_stays(

@@ -83,7 +83,7 @@ def test_what_is_in_flight_has_its_share_of_a_quota() -> None:
 
 
 def steered(each: Pod) -> Pod:
-    return replace(each, annotations={names.WAY: "Steer"})
+    return replace(each, annotations={names.WAY: "Recreate"})
 
 
 def budget(name: str, *, allows: int) -> dict[str, Any]:
@@ -131,9 +131,9 @@ def test_a_group_is_in_flight_as_a_whole() -> None:
     ("status", "wave"),
     [
         ({}, 1),
-        ({"phase": "InProgress", "step": "WaitReady", "method": "Surge"}, 1),
-        ({"phase": "InProgress", "step": "WaitGone", "method": "Surge"}, 0),
-        ({"phase": "InProgress", "step": "WaitGone", "method": "Steer"}, 1),
+        ({"phase": "InProgress", "step": "WaitReady", "way": "Surge"}, 1),
+        ({"phase": "InProgress", "step": "WaitGone", "way": "Surge"}, 0),
+        ({"phase": "InProgress", "step": "WaitGone", "way": "Recreate"}, 1),
         ({"phase": "Completed"}, 0),
     ],
 )

@@ -44,10 +44,10 @@ def selecting(labels: Object, *expressions: Object) -> Object:
     return found
 
 
-def interrupted(of: Snapshot, name: str = "web-1") -> str:
+def recreated(of: Snapshot, name: str = "web-1") -> str:
     found = movable(of)
-    words = found.why_interrupted(row(of, name))
-    assert (found.way(row(of, name)) is Way.RESTART) == bool(words)
+    words = found.why_recreated(row(of, name))
+    assert (found.way(row(of, name)) is Way.RECREATE) == bool(words)
     return words
 
 
@@ -103,7 +103,7 @@ def test_a_copy_has_to_lack_a_label_that_nobody_else_goes_by(
         services=services,
         poddisruptionbudgets=budgets,
     )
-    assert interrupted(cluster) == (f"{NONE_TO_LACK}{told}" if told else "")
+    assert recreated(cluster) == (f"{NONE_TO_LACK}{told}" if told else "")
     assert bool(why(cluster)) == bool(told)
     assert why(cluster, asked=True) == ()
 
@@ -113,24 +113,24 @@ def test_with_readiness_gates_services_must_not_go_by_it_either() -> None:
     guard = budget({"matchLabels": {"tier": "front"}})
     more: dict[str, Any] = {"services": [service(app="web")], "poddisruptionbudgets": [guard]}
     by_app = f"{NONE_TO_LACK}Service web selects by app{MAY_WAIT}"
-    assert interrupted(snapshot(GATED, replicasets=[selecting({"app": "web"})], **more)) == by_app
+    assert recreated(snapshot(GATED, replicasets=[selecting({"app": "web"})], **more)) == by_app
     both = snapshot(GATED, replicasets=[selecting(LABELS)], **more)
-    assert interrupted(both) == f"{by_app}, PodDisruptionBudget guard selects by tier"
+    assert recreated(both) == f"{by_app}, PodDisruptionBudget guard selects by tier"
     more["poddisruptionbudgets"] = []
-    assert interrupted(snapshot(GATED, replicasets=[selecting(LABELS)], **more)) == ""
+    assert recreated(snapshot(GATED, replicasets=[selecting(LABELS)], **more)) == ""
 
 
 def test_a_set_that_asks_for_no_single_label() -> None:
     expression = {"key": "app", "operator": "Exists"}
     cluster = snapshot(POD, replicasets=[selecting({}, expression)])
-    assert interrupted(cluster) == f"{NONE_TO_LACK}its ReplicaSet asks for no single label"
+    assert recreated(cluster) == f"{NONE_TO_LACK}its ReplicaSet asks for no single label"
 
 
 @pytest.mark.parametrize("label", [HASH, "rollouts-pod-template-hash"])
 def test_what_a_controller_has_put_there_can_be_lacked(label: str) -> None:
     hashed = pod(metadata={"labels": {"app": "web", label: "1"}})
     sets = [selecting({"app": "web", label: "1"})]
-    assert interrupted(snapshot(hashed, replicasets=sets, services=[service(app="web")])) == ""
+    assert recreated(snapshot(hashed, replicasets=sets, services=[service(app="web")])) == ""
 
 
 def test_also_where_services_select_by_it_as_those_of_argo_rollouts_do() -> None:
@@ -138,16 +138,16 @@ def test_also_where_services_select_by_it_as_those_of_argo_rollouts_do() -> None
     hashed = pod(metadata={"labels": {"app": "web", label: "1"}})
     sets = [selecting({"app": "web", label: "1"})]
     active = service(**{"app": "web", label: "1"})
-    assert interrupted(snapshot(hashed, replicasets=sets, services=[active])) == ""
+    assert recreated(snapshot(hashed, replicasets=sets, services=[active])) == ""
     gated = pod(
         metadata={"labels": {"app": "web", label: "1"}},
         readinessGates=[{"conditionType": "example.com/lb"}],
     )
     told = f"Service web selects by app{MAY_WAIT}, Service web selects by {label}{MAY_WAIT}"
     cluster = snapshot(gated, replicasets=sets, services=[active])
-    assert interrupted(cluster) == f"{NONE_TO_LACK}{told}"
+    assert recreated(cluster) == f"{NONE_TO_LACK}{told}"
     preview = service(**{"app": "web", label: "2"})
-    assert interrupted(snapshot(gated, replicasets=sets, services=[preview])) == ""
+    assert recreated(snapshot(gated, replicasets=sets, services=[preview])) == ""
 
 
 def test_but_not_where_a_budget_does() -> None:
@@ -156,7 +156,7 @@ def test_but_not_where_a_budget_does() -> None:
     guard = budget({"matchLabels": {"app": "web", HASH: "1"}})
     told = f"PodDisruptionBudget guard selects by app, PodDisruptionBudget guard selects by {HASH}"
     cluster = snapshot(hashed, replicasets=sets, poddisruptionbudgets=[guard])
-    assert interrupted(cluster) == f"{NONE_TO_LACK}{told}"
+    assert recreated(cluster) == f"{NONE_TO_LACK}{told}"
 
 
 WHOSE = (
@@ -226,7 +226,7 @@ def test_nor_may_a_pod_of_others_go_by_it_that_asks_for_company(
     }
     cluster = snapshot(*pods[whose], replicasets=[selecting({"app": "web"})])
     is_of_others = told and whose in ("another's", "of one with its labels", "of nobody's")
-    assert interrupted(cluster) == (f"{NONE_TO_LACK}{told}" if is_of_others else "")
+    assert recreated(cluster) == (f"{NONE_TO_LACK}{told}" if is_of_others else "")
 
 
 @pytest.mark.parametrize("left_out", [True, False])
@@ -236,9 +236,9 @@ def test_while_services_are_not_known_what_is_known_counts(*, left_out: bool) ->
     told = f"{NONE_TO_LACK}PodDisruptionBudget guard selects by app"
     for unknown in ({"gaps": [gap]}, {"unseen": ["services"]}):
         more: dict[str, Any] = {"replicasets": sets, **unknown}
-        assert interrupted(snapshot(POD, **more)) == ""
+        assert recreated(snapshot(POD, **more)) == ""
         more["poddisruptionbudgets"] = [budget({"matchLabels": {"app": "web"}})]
-        assert interrupted(snapshot(POD, **more)) == told
+        assert recreated(snapshot(POD, **more)) == told
 
 
 # ------------------------------------------------------------------ the hash of a template
@@ -285,7 +285,7 @@ def test_a_copy_without_its_hash_is_kept_away_where_other_hashes_are(
     rule: Object, other: str, *, keeps_away: bool
 ) -> None:
     """A copy says in its selectors what its siblings say by the hash; what it is, it cannot say."""
-    told = interrupted(snapshot(revision("web-1", "1", **rule), revision("web-2", other)))
+    told = recreated(snapshot(revision("web-1", "1", **rule), revision("web-2", other)))
     assert bool(told) == keeps_away
     assert not keeps_away or told.startswith("a copy lacks the hash of its template")
 
@@ -294,7 +294,7 @@ def test_as_the_server_merges_keys_into_selectors() -> None:
     merged = {"key": HASH, "operator": "NotIn", "values": ["1"]}
     selector = {"matchLabels": {"app": "web"}, "matchExpressions": [merged]}
     rule = apart(mismatchLabelKeys=[HASH], labelSelector=selector)
-    assert interrupted(snapshot(revision("web-1", "1", affinity=rule)))
+    assert recreated(snapshot(revision("web-1", "1", affinity=rule)))
 
 
 # ------------------------------------------------------------------ a node in the template

@@ -9,7 +9,7 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from rescheduler.migrate import deciding
 from rescheduler.model import strategies
-from rescheduler.model.podmigration import Method, Reason
+from rescheduler.model.podmigration import Reason, Way
 from rescheduler.model.published import MovesUnderWay, Now, Role
 from rescheduler.serve import CATALOGUE, Board
 from rescheduler.serve.metrics.catalogue import Kind
@@ -65,7 +65,7 @@ def test_everything_in_the_catalogue_is_told_and_nothing_else(board: Board) -> N
 
 def test_counts_are_there_before_anything_has_happened(board: Board) -> None:
     found = values(board)
-    assert value(board, "cycles_total", result="error") == 0
+    assert value(board, "passes_total", result="error") == 0
     ended = [dict(labels) for (name, labels) in found if name == "rescheduler_moves_total"]
     for strategy in (*strategies.ALL, "ByHand"):
         told = {each["reason"] for each in ended if each["strategy"] == strategy}
@@ -74,8 +74,8 @@ def test_counts_are_there_before_anything_has_happened(board: Board) -> None:
     assert value(board, "last_success_timestamp_seconds") == 0
 
 
-@pytest.mark.parametrize("way", Method)
-def test_whatever_ends_a_way_is_there_before_it_has_happened(board: Board, way: Method) -> None:
+@pytest.mark.parametrize("way", Way)
+def test_whatever_ends_a_way_is_there_before_it_has_happened(board: Board, way: Way) -> None:
     """By what its own decisions name, and what may befall every way."""
     folder = Path(deciding.__file__).parent / way.value.lower()
     named = re.findall(r"Reason\.([A-Z_]+)", "".join(map(Path.read_text, folder.glob("*.py"))))

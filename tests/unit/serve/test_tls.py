@@ -12,7 +12,7 @@ import pytest
 import trustme
 
 from rescheduler.config import Extender, Tls
-from rescheduler.serve import Board, CannotListen, SchedulerDoor
+from rescheduler.serve import Board, CannotListen, SchedulerDoor, Shown
 from rescheduler.serve.listening import listening
 from rescheduler.serve.serving import extender_door
 
@@ -47,8 +47,8 @@ def files(tmp_path: Path) -> Files:
 
 
 @contextmanager
-def door(tls: Tls) -> Iterator[int]:
-    settings = SchedulerDoor(settings=Extender(port=1, tls=tls), verbs=("filter",))
+def door(tls: Tls, shown: Shown | None = None) -> Iterator[int]:
+    settings = SchedulerDoor(settings=Extender(port=1, tls=tls), verbs=("filter",), shown=shown)
     with listening([replace(extender_door(Board(["pods"]), settings), port=0)]) as [(_, port)]:
         yield port
 
@@ -116,3 +116,60 @@ def test_files_that_cannot_be_used_are_told_at_once(files: Files) -> None:
     strange = replace(files.settings(), client_ca_file=str(files.folder / "nothing"))
     with pytest.raises(CannotListen, match=r"extender\.tls\.clientCaFile"), door(strange):
         pass
+
+
+# ---------------------------------------------------------------------- one that is handed in
+
+
+def pair(ca: trustme.CA) -> tuple[bytes, bytes]:
+    made = ca.issue_cert("127.0.0.1")
+    return b"".join(each.bytes() for each in made.cert_chain_pems), made.private_key_pem.bytes()
+
+
+def test_one_that_is_handed_in_is_shown_from_the_next_connection_on(files: Files) -> None:
+    shown = Shown(Tls(secret="own"))  # noqa: S106 - a name
+    with door(Tls(), shown) as port:
+        with pytest.raises(ssl.SSLError):
+            ask(port, trusting(files))
+        shown.show(*pair(files.ca))
+        _, first = ask(port, trusting(files))
+        held = http.client.HTTPSConnection("127.0.0.1", port, timeout=10, context=trusting(files))
+        held.request("POST", "/filter", ASKED)
+        held.getresponse().read()
+        shown.show(*pair(files.ca))
+        _, second = ask(port, trusting(files))
+        assert first != second
+        held.request("POST", "/filter", ASKED)
+        assert held.getresponse().status == 200
+        held.close()
+
+
+def test_one_that_cannot_be_used_is_refused_and_the_last_one_is_shown(files: Files) -> None:
+    shown = Shown(Tls(secret="own"))  # noqa: S106 - a name
+    shown.show(*pair(files.ca))
+    with door(Tls(), shown) as port:
+        before = ask(port, trusting(files))
+        certificate, _ = pair(files.ca)
+        for wrong in ((b"garbage", b"garbage"), (certificate, pair(files.ca)[1])):
+            with pytest.raises(CannotListen, match=r"extender\.tls: cannot use"):
+                shown.show(*wrong)
+        assert ask(port, trusting(files)) == before
+
+
+def test_clients_have_to_be_known_beside_one_that_is_handed_in(files: Files) -> None:
+    clients = trustme.CA()
+    shown = Shown(files.settings(clients))
+    with door(Tls(), shown) as port:
+        for _ in range(2):
+            shown.show(*pair(files.ca))
+            known = trusting(files)
+            clients.issue_cert("scheduler").configure_cert(known)
+            assert ask(port, known)[0] == 200
+            with pytest.raises((ssl.SSLError, ConnectionError, http.client.HTTPException)):
+                ask(port, trusting(files))
+
+
+def test_a_file_of_clients_that_cannot_be_used_is_told_at_once(files: Files) -> None:
+    wrong = replace(files.settings(), client_ca_file=str(files.folder / "nothing"))
+    with pytest.raises(CannotListen, match=r"guard\.tls\.clientCaFile"):
+        Shown(wrong, "guard.tls")

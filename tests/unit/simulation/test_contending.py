@@ -101,7 +101,7 @@ def test_a_node_that_fails_is_missed_for_as_long_as_it_does() -> None:
     nodes = [each.nodes for each in figures.looks]
     assert min(nodes[8:17]) < nodes[0]
     assert figures.dips_by(Cause.OTHER)
-    assert not figures.dips_by(Cause.MOVE, Cause.RESTART)
+    assert not figures.dips_by(Cause.MOVE, Cause.RECREATE)
     assert figures.missing_seconds(Cause.OTHER) > 100
 
 
@@ -113,7 +113,7 @@ def test_maintenance_is_announced_then_drained_and_given_back() -> None:
         maintenances=(Outage(at_seconds=60, for_seconds=2 * HOUR, node=fullest),),
     )
     figures = simulate(NOBODY, a_day(scenario, hours=1.5)).figures
-    assert figures.dips_by(Cause.OTHER), "kubectl drain takes pods before others are Ready"
+    assert figures.dips_by(Cause.EVICTION), "kubectl drain takes pods before others are Ready"
     maintaining = Contender(
         name="NodeMaintenance",
         configuration=replace(Configuration(), enabled_strategies=("NodeMaintenance",)),
@@ -124,12 +124,30 @@ def test_maintenance_is_announced_then_drained_and_given_back() -> None:
     assert moved.missing_seconds(*Cause) < figures.missing_seconds(*Cause)
 
 
+def test_a_rude_drain_is_announced_to_nobody_and_takes_pods_before_others_are_ready() -> None:
+    pods = a_day().described.all(PODS)
+    [(fullest, _)] = Counter(each["spec"]["nodeName"] for each in pods).most_common(1)
+    scenario = Scenario(
+        name="drained", drains=(Outage(at_seconds=600, for_seconds=HOUR, node=fullest),)
+    )
+    outcome = simulate(NOBODY, a_day(scenario, hours=0.5))
+    [drain] = outcome.drains
+    assert drain.node == fullest
+    assert drain.seconds is not None
+    assert 1 <= drain.seconds < 600
+    assert outcome.figures.dips_by(Cause.EVICTION)
+    assert not outcome.figures.dips_by(Cause.MOVE, Cause.RECREATE)
+    summary = summarised(outcome)
+    assert (summary.drain_seconds, summary.unfinished_drains) == ((drain.seconds,), 0)
+    assert summary.dips[Cause.EVICTION] > 3
+
+
 def test_what_is_foreseen_is_in_order_and_within_the_hours() -> None:
     described = generate(nodes=8, pods=120, seed=5)
     day = foreseen(BUILT_IN["day"], described, seed=1, start=START, hours=24)
     assert [each.at for each in day] == sorted(each.at for each in day)
     kinds = {each.what for each in day}
-    assert kinds == set(What)
+    assert kinds == {*What} - {What.DRAIN}
     assert Happening(
         at=10 * HOUR, what=What.MAINTAIN, name=_name(day, What.MAINTAIN), lasts=3 * HOUR
     ) in (day)

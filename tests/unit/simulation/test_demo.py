@@ -77,8 +77,8 @@ def test_all_goes_well(played: Played) -> None:
     assert ending.dips == ()
 
 
-def test_it_is_told_in_four_chapters_that_fit_on_a_small_terminal(played: Played) -> None:
-    assert [each.number for each in played.notes.chapters] == [1, 2, 3, 4]
+def test_it_is_told_in_five_chapters_that_fit_on_a_small_terminal(played: Played) -> None:
+    assert [each.number for each in played.notes.chapters] == [1, 2, 3, 4, 5]
     for chapter in played.notes.chapters:
         assert len(textwrap.wrap(f"{chapter.number} {chapter.sentence}", WIDTH - 2)) <= 2
 
@@ -106,18 +106,33 @@ def test_every_move_has_its_reason(played: Played) -> None:
     assert all("is in maintenance" in each.reason for each in emptied)
 
 
-def test_the_node_in_maintenance_is_empty_but_for_the_daemon_set(played: Played) -> None:
+def test_the_node_in_maintenance_is_emptied_and_given_back(played: Played) -> None:
+    moved = [each for each in played.notes.moves if each.strategy == "NodeMaintenance"]
+    assert {each.source for each in moved} == {played.ending.emptied}
+    assert played.ending.left_on_it == 0
     _, after = played.notes.scenes
-    [node] = [each for each in after.nodes if each.look is NodeLook.MAINTENANCE]
-    assert node.name == played.ending.emptied
+    [node] = [each for each in after.nodes if each.name == played.ending.emptied]
+    assert node.look is NodeLook.PLAIN
+
+
+def test_the_node_that_somebody_drains_is_empty_and_its_pods_were_moved_first(
+    played: Played,
+) -> None:
+    ending, (_, after) = played.ending, played.notes.scenes
+    [node] = [each for each in after.nodes if each.look is NodeLook.CORDONED]
+    assert node.name == ending.drained != ending.emptied
     assert node.movable == 0
     assert len(node.pods) == 1
-    assert played.ending.left_on_it == 0
+    assert ending.drain_seconds is not None
+    moved = [each for each in played.notes.moves if each.look is MoveLook.MOVED]
+    evicted = [each for each in moved if each.strategy == "Manual"]
+    assert {each.reason for each in evicted} == {f"kubernetes-admin evicts it from {node.name}"}
+    assert len(evicted) > 3
 
 
 def test_pods_of_stateful_sets_leave_by_a_steered_eviction(played: Played) -> None:
-    steered = [each for each in played.notes.moves if each.is_restarted]
-    assert played.ending.restarted == len(steered) >= 1
+    steered = [each for each in played.notes.moves if each.is_recreated]
+    assert played.ending.recreated == len(steered) >= 1
     assert all(each.pod.startswith("data/") for each in steered)
 
 
@@ -162,11 +177,12 @@ def test_kept_it_goes_on_with_load_that_changes() -> None:
     def stop_later(_: Demo, stop: asyncio.Event) -> None:
         asyncio.get_running_loop().call_later(3600, stop.set)
 
-    kept = play(keep=True, at={5: stop_later})
+    kept = play(keep=True, at={6: stop_later})
     assert kept.ending.is_whole
     assert kept.ending.dips == ()
     assert kept.ending.virtual_seconds > 3600
-    node = kept.demo.cluster.store.find(NODES, None, kept.ending.emptied)
-    assert node is not None
-    assert names.MAINTENANCE not in node["metadata"]["labels"]
-    assert not node["spec"].get("unschedulable")
+    for name in (kept.ending.emptied, kept.ending.drained):
+        node = kept.demo.cluster.store.find(NODES, None, name)
+        assert node is not None
+        assert names.MAINTENANCE not in node["metadata"]["labels"]
+        assert not node["spec"].get("unschedulable")

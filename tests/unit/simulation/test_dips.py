@@ -55,9 +55,9 @@ class Scene:
             },
         }
 
-    def record(self, pod: str, *, phase: str = "InProgress", may_interrupt: bool = False) -> None:
-        spec: Object = {"pod": {"name": pod, "uid": f"uid-{pod}"}, "mayInterrupt": may_interrupt}
-        spec |= {"method": "Steer"} if may_interrupt else {}
+    def record(self, pod: str, *, phase: str = "InProgress", may_recreate: bool = False) -> None:
+        spec: Object = {"pod": {"name": pod, "uid": f"uid-{pod}"}, "mayRecreate": may_recreate}
+        spec |= {"way": "Recreate"} if may_recreate else {}
         metadata = {"namespace": "shop", "name": f"move-{pod}"}
         record = {"metadata": metadata, "spec": spec, "status": {"phase": phase}}
         self.store.put(POD_MIGRATIONS, record)
@@ -90,10 +90,10 @@ def test_a_move_whose_old_pod_goes_first_is_a_dip_by_us(scene: Scene) -> None:
     assert str(dip) == "00:00:00 Deployment shop/web: 1 of 2 short"
 
 
-def test_what_may_be_interrupted_is_counted_apart(scene: Scene) -> None:
-    scene.record("a", may_interrupt=True)
+def test_what_may_be_recreated_is_counted_apart(scene: Scene) -> None:
+    scene.record("a", may_recreate=True)
     scene.store.put(PODS, scene.pod("a", leaving=True))
-    assert [dip.cause for dip in scene.dips.all] == [Cause.RESTART]
+    assert [dip.cause for dip in scene.dips.all] == [Cause.RECREATE]
 
 
 def test_what_others_take_is_not_ours(scene: Scene) -> None:

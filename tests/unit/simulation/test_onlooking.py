@@ -102,9 +102,9 @@ def test_a_move_is_followed_from_its_record_to_its_end() -> None:
     ground = Ground()
     ground.record("one")
     assert not ground.onlooker.is_calm
-    ground.record("one", "InProgress", step="Create", method="Surge")
+    ground.record("one", "InProgress", step="Create", way="Surge")
     ground.now += timedelta(seconds=6)
-    ground.record("one", "Completed", step="Done", method="Surge", reason="Completed")
+    ground.record("one", "Completed", step="Done", way="Surge", reason="Completed")
     looks = [each.look for each in ground.heard]
     assert looks == [MoveLook.WAITING, MoveLook.UNDER_WAY, MoveLook.MOVED]
     assert ground.heard[-1].seconds == 6

@@ -34,6 +34,8 @@ maintenances:
 - {at: 10h, duration: 2h, node: node-001}
 failures:
 - {at: 16h, duration: 20m}
+drains:
+- {at: 9h, duration: 15m}
 """,
         "my-day.yaml",
     )
@@ -56,6 +58,7 @@ failures:
         Outage(at_seconds=10 * HOUR, for_seconds=2 * HOUR, node="node-001"),
     )
     assert scenario.failures == (Outage(at_seconds=16 * HOUR, for_seconds=HOUR / 3),)
+    assert scenario.drains == (Outage(at_seconds=9 * HOUR, for_seconds=HOUR / 4),)
 
 
 def test_nothing_but_the_head_is_a_day_without_events() -> None:
@@ -85,6 +88,7 @@ def test_nothing_but_the_head_is_a_day_without_events() -> None:
         (HEAD + "loads: [{names: [a/b], share: 2}]", "loads[0].share", "not together with names"),
         (HEAD + "surges: [{factor: 2}]", "surges[0].at", "required field is missing"),
         (HEAD + "failures: [{at: 1h}]", "failures[0].duration", "required field is missing"),
+        (HEAD + "drains: [{duration: 1h}]", "drains[0].at", "required field is missing"),
     ],
 )
 def test_what_is_wrong_is_named_with_its_place(text: str, path: str, words: str) -> None:

@@ -30,7 +30,7 @@ async def moved(folder: Path, *verbs: str) -> tuple[dict[str, Any], str]:
         await world.deploy(stateful_set(2), on=source)
         async with running(world.cluster, configuration) as controller:
             world.cluster.extend_scheduler(controller.extender)
-            await ask(world, await pod_named(world, "web-1"), target, mayInterrupt=True)
+            await ask(world, await pod_named(world, "web-1"), target, mayRecreate=True)
             record = await world.wait_for_record("web-1", phase="Completed")
         return record["status"], target
 

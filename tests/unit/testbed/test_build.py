@@ -164,6 +164,18 @@ def test_a_single_program_is_built_from_the_modules_of_the_control_plane(name: s
     }
 
 
+@pytest.mark.parametrize("minor", build.minors())
+def test_every_supported_version_has_the_programs_of_a_control_plane(minor: str) -> None:
+    pins = build.read_pins(minor)
+    assert pins.version.startswith(f"v{minor}.")
+    assert pins.is_control_plane
+    assert pins.programs == build.read_pins("1.36").programs
+
+
+def test_three_versions_are_supported() -> None:
+    assert build.minors() == ["1.35", "1.36", "1.37"]
+
+
 def test_an_unknown_minor_version_names_those_that_there_are() -> None:
     with pytest.raises(build.BuildError, match=r"no pins for 1\.99; there are: .*1\.36"):
         build.read_pins("1.99")
@@ -333,7 +345,7 @@ def fake_module(cache: Path, name: str) -> Path:
     pins = build.read_pins(name)
     module = cache / "go" / "pkg" / "mod" / f"{pins.module}@{pins.version}"
     for file in pins.files:
-        (module / file).parent.mkdir(parents=True)
+        (module / file).parent.mkdir(parents=True, exist_ok=True)
         (module / file).write_text("kind: CustomResourceDefinition")
     return module
 
@@ -342,20 +354,24 @@ def test_the_command_builds_what_tests_need_and_not_the_peer_of_the_bench(
     go: FakeGo, cache: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     go.makes("server", "kube-apiserver", "kube-controller-manager", "kube-scheduler", "prometheus")
-    others = " metrics-server admission-controller updater"
+    others = " metrics-server admission-controller updater helm"
     (go.folder / "makes").write_text((go.folder / "makes").read_text() + others)
     fake_module(cache, "vpa")
+    fake_module(cache, "prometheus-operator")
     monkeypatch.setattr(sys, "argv", ["testbed", "build"])
     run_command()
     assert sorted(path.name for path in cache.iterdir() if path.is_dir()) == [
         "controlplane",
         "go",
+        "helm",
         "metrics-server",
         "prometheus",
+        "prometheus-operator",
         "vpa",
     ]
     run_command()
-    assert len(go.asked("install")) == 4
+    # Of the Prometheus Operator files alone.
+    assert len(go.asked("install")) == 5
 
 
 def test_the_command_builds_what_is_named(

@@ -44,11 +44,12 @@ def cleanup(
 ) -> None:
     """Remove everything of the rescheduler from the cluster, before it is uninstalled.
 
-    Migrations under way are ended or undone first. Then go: records, temporary
-    budgets, marks on pods, copies that were left behind, cordons of ours, and the
-    lease. A node that was drained, or that is still labelled for maintenance, stays
-    cordoned: kubectl uncordon NODE has it back. Refuses while a rescheduler leads.
-    It needs the rights of an administrator, not those of rbac.yaml.
+    First the API server is told to ask us no more about evictions, then migrations
+    under way are ended or undone. Then go: records, temporary budgets, marks on
+    pods, copies that were left behind, cordons of ours, and the lease. A node that
+    was drained, or that is still labelled for maintenance, stays cordoned: kubectl
+    uncordon NODE has it back. Refuses while a rescheduler leads. It needs the rights
+    of an administrator, not those of rbac.yaml.
 
     Exit status: 0 when nothing is left, 1 when something is, 2 for wrong usage, 130
     when interrupted. A second run goes on where one was cut short.

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from rescheduler.simulation.demo import Ending
 
 EXAMPLES: Final = """Examples:
-  # Half a minute: an uneven cluster is evened out, and a node is emptied
+  # Half a minute: an uneven cluster is evened out, and two nodes are emptied
   rescheduler demo
 
   # Go on with load that changes over the day, until Ctrl-C
@@ -55,8 +55,10 @@ def demo(
     """Watch pods move without a dip, in a cluster inside this process.
 
     An uneven cluster comes up, a plan is made and carried out by the same code
-    that runs on yours, and a node goes into maintenance and empties. Nothing
-    else is needed or touched: no Kubernetes, no network. Time in it is virtual.
+    that runs on yours; a node goes into maintenance and empties, and somebody
+    drains another with plain evictions, which our guard holds until each pod
+    serves elsewhere. Nothing else is needed or touched: no Kubernetes, no
+    network. Time in it is virtual.
 
     On a terminal it is drawn, elsewhere it is told line by line.
 

@@ -172,7 +172,9 @@ async def continuously(  # noqa: PLR0913 - the last three are for few
     try:
         async with (
             keeping_up as in_force,
-            publishing(clock, in_force, stopping.event, board, connect) as publisher,
+            publishing(
+                clock, in_force, stopping.event, board, connect, writes=not dry_run
+            ) as publisher,
         ):
             await going(
                 connect,

@@ -29,6 +29,9 @@ EXAMPLES: Final = """Examples:
   # New pods that land well need fewer moves: with and without our scheduler extender
   rescheduler simulate --compare LoadBalancing --extender
 
+  # Nodes that somebody else drains: with and without our guard
+  rescheduler simulate --scenario drains --compare none --guard
+
   # A day on which some workloads triple, as a chart, too
   rescheduler simulate --scenario spike --compare none,LoadBalancing --svg day.svg"""
 
@@ -44,7 +47,8 @@ def simulate(  # noqa: PLR0913 - the flags of a command
     scenario: Annotated[
         str,
         typer.Option(
-            metavar="NAME|FILE", help="day, steady, spike, growth, or a LoadScenario in YAML."
+            metavar="NAME|FILE",
+            help="day, steady, spike, growth, drains, or a LoadScenario in YAML.",
         ),
     ] = "day",
     compare: Annotated[
@@ -67,6 +71,13 @@ def simulate(  # noqa: PLR0913 - the flags of a command
         typer.Option(
             "--extender",
             help="Each contender twice: also with a scheduler that asks us about new pods.",
+        ),
+    ] = False,
+    guard: Annotated[
+        bool,
+        typer.Option(
+            "--guard",
+            help="Each contender twice: also with evictions by others held until pods have moved.",
         ),
     ] = False,
     hours: Annotated[
@@ -111,6 +122,7 @@ def simulate(  # noqa: PLR0913 - the flags of a command
         faults=fault or [],
         svg=svg,
         extender=extender,
+        guard=guard,
     )
     contenders, day = flags.understood()
     notes = _simulated(contenders, day, output, svg=svg, quiet=quiet)

@@ -21,6 +21,7 @@ def as_text(ending: Ending, real_seconds: float, again: str, page: Page) -> str:
         ("failed", _failed(ending)),
         ("dips", _dips(ending)),
         ("emptied", [_emptied(ending)] if ending.emptied else []),
+        ("drained", [_drained(ending)] if ending.drained else []),
         ("imbalance", _imbalance(ending, page)),
         ("cpu used", _pictures(ending, page)),
         ("settings", [_settings()]),
@@ -35,7 +36,7 @@ def _headline(ending: Ending) -> str:
     moved = sum(ending.moved.values())
     interrupted = "" if ending.is_whole else "Interrupted. "
     if not ending.is_well:
-        return f"{interrupted}Not all went well: see failed, dips and emptied below."
+        return f"{interrupted}Not all went well: see failed, dips, emptied and drained below."
     if not moved:
         return f"{interrupted}Nothing was moved."
     return f"{interrupted}{counted(moved, 'pod')} moved, and nothing dipped."
@@ -45,8 +46,8 @@ def _moved(ending: Ending) -> str:
     moved = sum(ending.moved.values())
     by_strategy = ", ".join(f"{name} {count}" for name, count in sorted(ending.moved.items()))
     words = f"{moved}{f' ({by_strategy})' if by_strategy else ''}"
-    if ending.restarted:
-        words += f"; {ending.restarted} of them of StatefulSets, which restart, one at a time"
+    if ending.recreated:
+        words += f"; {ending.recreated} of them of StatefulSets, recreated one at a time"
     if ending.put_off:
         words += f"; {counted(ending.put_off, 'move')} put off and planned anew"
     return words
@@ -62,7 +63,7 @@ def _failed(ending: Ending) -> list[str]:
 def _dips(ending: Ending) -> list[str]:
     if not ending.dips:
         words = "0: no workload was short of Ready pods at any moment"
-        words += ", but for those restarts" if ending.restarted else ""
+        words += ", but for those recreated" if ending.recreated else ""
         words += f"; {ending.guarded} budgets allowed no disruption" if ending.guarded else ""
         return [words]
     told = [str(each) for each in ending.dips[:_MOST_TOLD]]
@@ -77,6 +78,13 @@ def _emptied(ending: Ending) -> str:
     if ending.left_on_it:
         return f"{ending.emptied}, but for {counted(ending.left_on_it, 'pod')}"
     return f"{ending.emptied}, for maintenance"
+
+
+def _drained(ending: Ending) -> str:
+    if ending.drain_seconds is None:
+        return f"{ending.drained}, by somebody else; it did not come to its end"
+    seconds = f"{ending.drain_seconds:.0f} s"
+    return f"{ending.drained}, by somebody else with plain evictions, in {seconds}"
 
 
 def _imbalance(ending: Ending, page: Page) -> list[str]:
@@ -109,6 +117,8 @@ def _settings() -> str:
 
 
 def _value(value: object) -> str:
+    if isinstance(value, bool):
+        return str(value).lower()
     return f"[{', '.join(map(str, value))}]" if isinstance(value, list) else str(value)
 
 

@@ -14,7 +14,7 @@ _MOST_NODES: Final = 10
 _MOST_REASONS: Final = 15
 _WAYS: Final = {
     Way.SURGE: "surge: the new pod is Ready before the old one goes",
-    Way.RESTART: "restart: the old pod goes before the new one comes, which interrupts it",
+    Way.RECREATE: "recreate: the old pod goes before the new one comes",
 }
 
 
@@ -42,7 +42,7 @@ def _told(explained: Explanation, *, everything: bool) -> Iterator[tuple[str, li
     yield "Group", [f"moves with {some_of(explained.group)}"] if explained.group else []
     yield "May move", [*_may_move(explained)]
     could_move = not (explained.stays and explained.stays_when_asked)
-    because = f"; {explained.interrupted}" if explained.interrupted else ""
+    because = f"; {explained.recreated}" if explained.recreated else ""
     yield "Way", [_WAYS[explained.way] + because] if could_move else []
     yield "Fits on", [_fitting(explained, everything=everything)]
     yield "Not on", [*_not_fitting(explained, everything=everything)]

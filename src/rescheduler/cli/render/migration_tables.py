@@ -45,8 +45,10 @@ def _row(record: Record, now: datetime, *, wide: bool, everywhere: bool) -> list
         metadata["name"],
         podmigration.pod_name(record),
         podmigration.source_of(record),
-        podmigration.target_of(record),
-        status.get("method"),
+        "<to be chosen>"
+        if podmigration.waits_for_target(record)
+        else podmigration.target_of(record),
+        status.get("way"),
         podmigration.phase_of(record).value,
         status.get("step"),
         podmigration.reason_of(record),

@@ -31,7 +31,7 @@ def step(move: MoveScene) -> str:
         case MoveLook.WAITING:
             return "waits its turn"
         case MoveLook.MOVED:
-            return f"{'restarted' if move.is_restarted else 'moved'}, {move.seconds:.0f} s"
+            return f"{'recreated' if move.is_recreated else 'moved'}, {move.seconds:.0f} s"
         case MoveLook.PUT_OFF:
             return "put off"
         case MoveLook.FAILED:
@@ -46,4 +46,4 @@ def why(move: MoveScene) -> str:
 
 
 def where(move: MoveScene, page: Page) -> str:
-    return f"{page.named(move.source)} {page.arrow} {page.named(move.target)}"
+    return f"{page.named(move.source)} {page.arrow} {page.named(move.target or '(to be chosen)')}"

@@ -56,7 +56,7 @@ def of_explanation(explained: Explanation) -> Document:
         "mayMoveWhenAsked": not explained.stays_when_asked,
         "staysWhenAsked": list(explained.stays_when_asked),
         "way": str(explained.way),
-        "interrupted": explained.interrupted,
+        "recreated": explained.recreated,
         "group": list(explained.group),
         "nodes": [
             {"name": each.node, "fits": not each.reasons, "reasons": list(each.reasons)}

@@ -16,7 +16,8 @@ _API_VERSION: Final = "rescheduler.io/v1alpha1"
 _DECIMALS: Final = 3
 _CAUSES: Final = {
     Cause.MOVE: "byMoves",
-    Cause.RESTART: "byRestarts",
+    Cause.RECREATE: "byRecreate",
+    Cause.EVICTION: "byEvictions",
     Cause.OTHER: "byOthers",
 }
 
@@ -75,6 +76,10 @@ def _contender(summary: Summary) -> Document:
         "dips": {name: summary.dips[cause] for cause, name in _CAUSES.items()},
         "missingPodSeconds": {
             name: _number(summary.missing_seconds[cause]) for cause, name in _CAUSES.items()
+        },
+        "drains": {
+            "seconds": [*map(_number, summary.drain_seconds)],
+            "unfinished": summary.unfinished_drains,
         },
         "cpu": cpu,
         "memory": memory,

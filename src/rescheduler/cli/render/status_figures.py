@@ -3,6 +3,7 @@
 So a restart loses nothing, and it can be told without any rescheduler running.
 """
 
+from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
@@ -82,6 +83,10 @@ class Status:
     """The oldest record."""
     under_way: tuple[Record, ...] = ()
     waiting: int = 0
+    targetless: int = 0
+    """Of these, those for which a target is being chosen."""
+    evictions: Mapping[str, int] = field(default_factory=dict)
+    """Of pods that are being moved because of them, by who evicts; the most first."""
     stuck: tuple[Stuck, ...] = ()
     missing: tuple[str, ...] = ()
     """What could not be seen, and the way out."""
@@ -144,6 +149,10 @@ def of(seen: Seen, configuration: Configuration, now: datetime) -> Status:
         kept_since=min(filter(None, map(podmigration.created_at, records)), default=None),
         under_way=tuple(under_way),
         waiting=len(unfinished) - len(under_way),
+        evictions=dict(
+            Counter(filter(None, map(podmigration.evicted_by, unfinished))).most_common()
+        ),
+        targetless=sum(map(podmigration.waits_for_target, unfinished)),
         missing=seen.missing,
         knows_lease=seen.knows_lease,
         elects=election.leader_elect,

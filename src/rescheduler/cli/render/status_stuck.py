@@ -95,6 +95,9 @@ def _why_it_waits(
         pause = format_nanoseconds(round(breaker.pause_seconds) * SECOND)
         why = f"the last {failed} failed, so a single one is tried every {pause} (circuitBreaker)"
         return why, "rescheduler get migrations -A -o wide"
+    if podmigration.waits_for_target(record):
+        why = f"{holder or 'whoever runs'} has chosen no target for it, and its log says why"
+        return why, _log_of(holder, record, configuration.leader_election.resource_namespace)
     if len(under_way) >= settings.workers:
         why = f"{len(under_way)} under way, and no more may be (migration.workers)"
         return why, "rescheduler get migrations -A -o wide"
@@ -168,6 +171,8 @@ def _why_left(records: Sequence[Record], attempts: int) -> str:
     """Of one pod; empty: it is tried again by itself."""
     last = records[-1]
     told = f"{podmigration.reason_of(last)}: {podmigration.message_of(last)}"
+    if podmigration.evicted_by(last):
+        return ""  # whoever evicts tries again, and need not wait for it
     if strategy_of(last) == BY_HAND:
         return told
     failed = [each for each in records if podmigration.has_failed(each)]

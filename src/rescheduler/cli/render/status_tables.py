@@ -29,6 +29,7 @@ def _told(status: Status, page: Page, now: datetime) -> Iterator[tuple[str, list
     yield "Ended", [*_ended(status, now)]
     yield "Passes", [_pass(each, now) for each in status.passes]
     yield "Under way", [*_under_way(status, page, now)]
+    yield "Evictions", [*_evictions(status)]
     yield "Stuck", [*_stuck(status)]
     yield "Not seen", list(status.missing)
     yield "Next", [status.next_step]
@@ -98,6 +99,8 @@ def _under_way(status: Status, page: Page, now: datetime) -> Iterator[str]:
         yield _UNKNOWN
         return
     waiting = f", {status.waiting} waiting" if status.waiting else ""
+    if status.targetless:
+        waiting += f" (for {status.targetless} of them a target is being chosen)"
     yield f"{len(status.under_way)}{waiting}"
     for each in status.under_way[:_MOST]:
         told, metadata = podmigration.status_of(each), each["metadata"]
@@ -110,6 +113,17 @@ def _under_way(status: Status, page: Page, now: datetime) -> Iterator[str]:
         )
     if len(status.under_way) > _MOST:
         yield f"- and {len(status.under_way) - _MOST} more: rescheduler get migrations -A"
+
+
+def _evictions(status: Status) -> Iterator[str]:
+    """Only where there are any: few have the guard on."""
+    if not status.evictions:
+        return
+    shown = [f"{user} ({count})" for user, count in [*status.evictions.items()][:_MOST]]
+    more = len(status.evictions) - len(shown)
+    others = f" and {more} more" if more else ""
+    held = sum(status.evictions.values())
+    yield f"{held} held while the pods are moved; by {', '.join(shown)}{others}"
 
 
 def _step_since(record: dict[str, Any]) -> datetime | None:
@@ -161,6 +175,7 @@ def as_document(status: Status) -> dict[str, Any]:
             for each in status.under_way
         ],
         "waiting": status.waiting,
+        "evictionsHeld": dict(status.evictions),
         "stuck": [{"what": s.what, "why": s.why, "todo": s.todo} for s in status.stuck],
         "notSeen": list(status.missing),
         "next": status.next_step,

@@ -11,7 +11,6 @@ from typing import Final
 from rescheduler import plan
 from rescheduler.clock import Clock
 from rescheduler.config import Configuration
-from rescheduler.controller.cycle import Passes
 from rescheduler.controller.drain.emptying import DECIDING_SECONDS, Emptying
 from rescheduler.controller.drain.one_node import OneNode
 from rescheduler.controller.drain.progress import Progress, Say, Voice
@@ -25,6 +24,7 @@ from rescheduler.controller.leader_session import (
     leader_session,
     until_free,
 )
+from rescheduler.controller.passes import Passes
 from rescheduler.controller.pausing import Pausing, looking_for_pauses
 from rescheduler.controller.shutdown import to_an_end
 from rescheduler.kube import KubeApi

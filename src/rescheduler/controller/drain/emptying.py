@@ -5,9 +5,9 @@ from collections.abc import Sequence
 from typing import Final
 
 from rescheduler.clock import Clock
-from rescheduler.controller.cycle import Pass, Passes
 from rescheduler.controller.drain.one_node import OneNode
 from rescheduler.controller.drain.questions import completed, should_go
+from rescheduler.controller.passes import Pass, Passes
 from rescheduler.controller.pausing import Pausing
 from rescheduler.migrate import Migrator
 from rescheduler.migrate.queue.plan_run import PlanRun

@@ -3,11 +3,11 @@
 from dataclasses import replace
 
 from rescheduler.config import Configuration
-from rescheduler.controller.cycle import Observes
 from rescheduler.controller.drain.progress import Progress, Voice
 from rescheduler.controller.drain.questions import concerning, in_maintenance, should_go
 from rescheduler.controller.drain.request import Request
 from rescheduler.controller.events import Trail, silent
+from rescheduler.controller.passes import Observes
 from rescheduler.kube import KubeApi
 from rescheduler.migrate import Outcome
 from rescheduler.migrate.hygiene import maintenance_notes

@@ -59,6 +59,8 @@ def under_way(snapshot: Snapshot, node: str, scope: Scope, ended: Container[str]
         podmigration.pod_uid(record)
         for (namespace, _), record in _records(snapshot).items()
         if podmigration.is_unfinished(record)
+        # It has a target as soon as its pod is planned.
+        and not podmigration.waits_for_target(record)
         and scope.covers(namespace)
         and (podmigration.source_of(record) == node or _is_on_its_way_to(node, record))
         and podmigration.pod_uid(record) not in ended

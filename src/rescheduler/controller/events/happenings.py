@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final, Protocol
 
+from rescheduler.guard import Eviction, Hold, Verdict
 from rescheduler.model import podmigration
 from rescheduler.model.moves import Emptying
 from rescheduler.model.objects import Object
@@ -20,6 +21,8 @@ NOT_EMPTIED: Final = "NodeNotEmptied"
 REFUSED: Final = "ConfigurationRefused"
 PAUSED: Final = "Paused"
 RESUMED: Final = "Resumed"
+EVICTION_HELD: Final = "EvictionHeld"
+EVICTION_GRANTED: Final = "EvictionGranted"
 
 _LONGEST: Final = 1000
 """The API server takes 1,024 bytes."""
@@ -87,7 +90,7 @@ def _moved(record: Object) -> str:
     pod, new = podmigration.pod_name(record), podmigration.new_pod_of(record)
     node = new.get("node") or podmigration.target_of(record)
     became = "" if new.get("name") in (None, pod) else f", where it is {new['name']}"
-    way = podmigration.method_of(record)
+    way = podmigration.way_of(record)
     return (
         f"moved {pod} from {podmigration.source_of(record)} to {node}{became}"
         f"{f' ({way})' if way else ''}{_why(record)}"
@@ -96,8 +99,9 @@ def _moved(record: Object) -> str:
 
 def _not_moved(record: Object, outcome: Outcome) -> str:
     pod, source = podmigration.pod_name(record), podmigration.source_of(record)
+    target = podmigration.target_of(record)
     return (
-        f"{pod} was not moved from {source} to {podmigration.target_of(record)}: "
+        f"{pod} was not moved from {source}{f' to {target}' if target else ''}: "
         f"{outcome.reason}: {outcome.message}{_why(record)}"
     )
 
@@ -179,6 +183,28 @@ def of_pause(ourselves: Regarding, pause: Pause) -> Happening:
 def of_resumption(ourselves: Regarding, was: Pause) -> Happening:
     words = f"moves begin again; it was {was}"
     return Happening(regarding=ourselves, type=NORMAL, reason=RESUMED, message=_shortened(words))
+
+
+# ---------------------------------------------------------------------- evictions by others
+
+
+def of_eviction(eviction: Eviction, verdict: Verdict) -> Iterator[Happening]:
+    """On the pod: when its eviction is held for the first time, and when it passes after that."""
+    if isinstance(verdict, Hold):
+        is_news, reason = verdict.is_first, EVICTION_HELD
+        words = f"{eviction.user} wants it evicted: {verdict.words}"
+    else:
+        is_news, reason = verdict.held_seconds is not None, EVICTION_GRANTED
+        words = f"{eviction.user} may evict it: {verdict.words}"
+    if is_news and verdict.uid:
+        regarding = Regarding(
+            api_version="v1",
+            kind="Pod",
+            namespace=eviction.namespace,
+            name=eviction.pod,
+            uid=verdict.uid,
+        )
+        yield Happening(regarding=regarding, type=NORMAL, reason=reason, message=_shortened(words))
 
 
 def _shortened(words: str) -> str:

@@ -5,6 +5,7 @@ given defaults, validated, admitted and charged to quotas; `refusals` has the wo
 wrong. All of it is synchronous: what is accepted is in the store at once.
 """
 
+from rescheduler.embedded.apiserver.reviewing import Webhook
 from rescheduler.embedded.apiserver.server import ApiServer
 
-__all__ = ["ApiServer"]
+__all__ = ["ApiServer", "Webhook"]

@@ -4,10 +4,10 @@ The order of the questions is the real one's, down to what a refusal has cost al
 charged before the pod is looked at once more.
 """
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final, TypedDict, Unpack
 
 from rescheduler import wire
-from rescheduler.embedded.apiserver import deleting, refusals
+from rescheduler.embedded.apiserver import deleting, refusals, reviewing
 from rescheduler.embedded.conditions import with_condition
 from rescheduler.kube import Object, errors
 from rescheduler.model import conditions, objects, selectors
@@ -24,15 +24,25 @@ _SEVERAL: Final = (
 )
 
 
-def evict(
-    api: "ApiServer",
-    namespace: str,
-    name: str,
-    *,
-    uid: str,
-    grace_seconds: int | None,
-    dry_run: bool,
-) -> None:
+class Options(TypedDict, total=False):
+    """How a pod is evicted."""
+
+    uid: str
+    """The one that is meant; else whichever has that name."""
+    grace_seconds: int | None
+    dry_run: bool
+    user: str
+    """Who evicts it."""
+
+
+def evict(api: "ApiServer", namespace: str, name: str, **options: Unpack[Options]) -> None:
+    uid, dry_run = options.get("uid", ""), options.get("dry_run", False)
+    reviewing.check(
+        api.eviction_webhook,
+        lambda: reviewing.Asking(
+            api.new_uid(), namespace, name, options.get("user", ""), _as_sent(options)
+        ),
+    )
     pod = api.get(wire.PODS, namespace, name)
     is_ruled_by_version = False
     if not _is_beyond_budgets(pod):
@@ -52,8 +62,25 @@ def evict(
     if not dry_run:
         pod = _told_to_go(api, pod)
     deleting.delete(
-        api, wire.PODS, pod, grace_seconds=grace_seconds, propagation="", dry_run=dry_run
+        api,
+        wire.PODS,
+        pod,
+        grace_seconds=options.get("grace_seconds"),
+        propagation="",
+        dry_run=dry_run,
     )
+
+
+def _as_sent(options: Options) -> dict[str, Any]:
+    """The deleteOptions of an Eviction."""
+    sent: dict[str, Any] = {}
+    if uid := options.get("uid"):
+        sent["preconditions"] = {"uid": uid}
+    if (grace_seconds := options.get("grace_seconds")) is not None:
+        sent["gracePeriodSeconds"] = grace_seconds
+    if options.get("dry_run"):
+        sent["dryRun"] = ["All"]
+    return sent
 
 
 def _is_beyond_budgets(pod: Object) -> bool:

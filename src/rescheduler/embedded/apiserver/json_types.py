@@ -290,6 +290,7 @@ _OTHERS: Final[Mapping[Resource, Mapping[str, Any]]] = {
         "ports": [{**_texts("name", "protocol"), "port": _INT32}],
     },
     CONFIG_MAPS: {"data": _LABELS},
+    wire.SECRETS: {"data": _LABELS, "type": _TEXT},
 }
 """Beside spec, and a status that is like all others."""
 

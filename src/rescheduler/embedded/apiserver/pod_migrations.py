@@ -19,7 +19,30 @@ from rescheduler.kube import Object
 
 _LONGEST_NAME: Final = 63
 _DURATION: Final = re.compile(r"(0|([0-9]+([.][0-9]+)?(ns|us|µs|ms|s|m|h))+)")
-UNCHANGED: Final = "self == oldSelf"
+NEEDED: Final = ("pod", "source")
+OPTIONAL: Final = (
+    "strategy",
+    "reason",
+    "asked",
+    "forced",
+    "attempt",
+    "way",
+    "mayRecreate",
+    "group",
+    "settings",
+)
+"""All of a spec but the target. CEL has to name them, and to ask whether they are there."""
+UNCHANGED: Final = " && ".join(
+    (
+        "self == oldSelf || !has(oldSelf.target)",
+        *(f"self.{each} == oldSelf.{each}" for each in NEEDED),
+        *(
+            f"has(self.{each}) == has(oldSelf.{each}) && "
+            f"(!has(self.{each}) || self.{each} == oldSelf.{each})"
+            for each in OPTIONAL
+        ),
+    )
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,8 +56,8 @@ RULES: Final = {
     "self.metadata.name.size() <= 63": _Rule(
         lambda item: len(item["metadata"].get("name") or "") <= _LONGEST_NAME
     ),
-    "self.source != self.target": _Rule(
-        lambda spec: spec["source"] != spec["target"],
+    "!has(self.target) || self.source != self.target": _Rule(
+        lambda spec: spec["source"] != spec.get("target"),
         lambda spec: (
             f"the pod is to leave the node {spec['source']}, so the target must be another node"
         ),
@@ -76,8 +99,13 @@ def problems_of(item: Object) -> list[FieldProblem]:
 
 def problems_of_change(before: Object, after: Object) -> Iterator[FieldProblem]:
     for rule, field, value in schemas.rules_of(schema(), after, ""):
-        if rule["rule"] == UNCHANGED and before.get(field) != value:
+        if rule["rule"] == UNCHANGED and not _is_kept(before.get(field) or {}, value):
             yield refusals.forbidden_field(field, rule["message"])
+
+
+def _is_kept(before: Object, after: Object) -> bool:
+    chosen = {"target": after["target"]} if "target" in after else {}
+    return {**chosen, **before} == after
 
 
 def _known(item: Object) -> Object:

@@ -7,7 +7,7 @@ product comes in through a `client`, where time passes and things go wrong.
 import random
 from collections.abc import Callable, Collection, Mapping
 from datetime import datetime
-from typing import Any, Final
+from typing import Any, Final, Unpack
 
 import msgspec
 
@@ -23,6 +23,7 @@ from rescheduler.embedded.apiserver import (
     scaling,
     validating,
 )
+from rescheduler.embedded.apiserver.reviewing import Webhook
 from rescheduler.embedded.kinds import BY_RESOURCE, Kind
 from rescheduler.embedded.statuses import stamp
 from rescheduler.embedded.store import Index, Store
@@ -55,6 +56,13 @@ _encode = msgspec.json.Encoder().encode
 _decode: Callable[[bytes], Any] = msgspec.json.Decoder().decode
 
 
+_BEHAVED: Final = {
+    "admissionregistration.k8s.io/v1": {"mutatingadmissionpolicies"},
+    "v1": {"pods/resize"},
+}
+"""It steers as the policies do, and pods may be resized in it."""
+
+
 class ApiServer:
     def __init__(self, store: Store, now: Callable[[], datetime], chance: random.Random) -> None:
         self.store = store
@@ -63,6 +71,8 @@ class ApiServer:
         """The admission policy that steers the successors of evicted pods is installed."""
         self.mutators: list[Mutator] = []
         """Called with each pod that is made, in their order, before anything else looks at it."""
+        self.eviction_webhook: Webhook | None = None
+        """Asked about each eviction, if there is one."""
         self.metrics: Callable[[Resource], bytes] | None = None
         """The lists of metrics.k8s.io, in JSON; None: there is no metrics server."""
         self._chance = chance
@@ -90,6 +100,11 @@ class ApiServer:
         if kind is None:
             raise refusals.not_served(resource)
         return kind
+
+    def served(self, group_version: str) -> frozenset[str]:
+        """With the kinds that it behaves as if somebody had installed."""
+        kinds = {each.plural for each in BY_RESOURCE if each.group_version == group_version}
+        return frozenset(kinds | _BEHAVED.get(group_version, set()))
 
     # ------------------------------------------------------------------ what a write needs
 
@@ -310,16 +325,8 @@ class ApiServer:
             dry_run=dry_run,
         )
 
-    def evict(
-        self,
-        namespace: str,
-        pod: str,
-        *,
-        uid: str = "",
-        grace_seconds: int | None = None,
-        dry_run: bool = False,
-    ) -> None:
-        evicting.evict(self, namespace, pod, uid=uid, grace_seconds=grace_seconds, dry_run=dry_run)
+    def evict(self, namespace: str, pod: str, **options: Unpack[evicting.Options]) -> None:
+        evicting.evict(self, namespace, pod, **options)
 
     def bind(self, namespace: str, pod: str, node: str) -> None:
         """Where it is to run, once and for all."""

@@ -22,7 +22,7 @@ from rescheduler.kube import Event, Listing, Object, Whole, bodies, brief
 from rescheduler.kube.following import in_order
 from rescheduler.kube.patience import patiently
 from rescheduler.model import objects, selectors
-from rescheduler.wire import PODS, Batch, Resource
+from rescheduler.wire import PODS, SELF_SUBJECT_REVIEWS, Batch, Resource
 from rescheduler.wire.envelopes import Frame
 from rescheduler.wire.formats import GROUP, JSON, format_of
 
@@ -45,14 +45,16 @@ class EmbeddedClient:
         chance: random.Random,
         *,
         name: str = "",
+        user: str = "",
         around: Around | None = None,
         latency: tuple[float, float] = (0.001, 0.005),
     ) -> None:
-        """`latency`: seconds until what is asked takes effect, and again until it is answered, at
-        least and at most.
+        """`user`: whom the API server takes it for. `latency`: seconds until what is asked takes
+        effect, and again until it is answered, at least and at most.
         """
         self._api = api
         self._chance = chance
+        self._user = user
         self._connection = Connection(chance, name=name, around=around, latency=latency)
         self._copies = Copies()
         self._open: dict[Stream, None] = {}
@@ -131,6 +133,10 @@ class EmbeddedClient:
             ),
             self._chance,
         )
+
+    async def served(self, group_version: str) -> frozenset[str]:
+        """At once: it is asked when a process starts, and nothing may come out otherwise for it."""
+        return self._api.served(group_version)
 
     # ------------------------------------------------------------------ streams
 
@@ -242,6 +248,8 @@ class EmbeddedClient:
     async def create(
         self, resource: Resource, namespace: str, body: Object, *, dry_run: bool = False
     ) -> Object:
+        if resource == SELF_SUBJECT_REVIEWS:
+            return await self._who_asks(body)
         name = (body.get("metadata") or {}).get("name") or ""
         call = self._connection.call(
             "create", resource, namespace=namespace, name=name, body=body, dry_run=dry_run
@@ -250,6 +258,12 @@ class EmbeddedClient:
             call,
             lambda sent: own(self._api.create(resource, namespace or None, sent, dry_run=dry_run)),
         )
+
+    async def _who_asks(self, body: Object) -> Object:
+        """Kept by nobody."""
+        call = self._connection.call("create", SELF_SUBJECT_REVIEWS, body=body)
+        status = {"userInfo": {"username": self._user}}
+        return await self._write(call, lambda sent: {**sent, "status": status})
 
     async def patch(
         self,
@@ -324,7 +338,12 @@ class EmbeddedClient:
         await self._write(
             call,
             lambda _: self._api.evict(
-                namespace, pod, uid=uid, grace_seconds=grace_seconds, dry_run=dry_run
+                namespace,
+                pod,
+                uid=uid,
+                grace_seconds=grace_seconds,
+                dry_run=dry_run,
+                user=self._user,
             ),
         )
 

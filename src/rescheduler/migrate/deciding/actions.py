@@ -13,7 +13,7 @@ from rescheduler.model.objects import Object
 from rescheduler.model.podmigration import Step
 
 Note = Mapping[str, Any]
-"""Fields of `records.MigrationStatus` that are to be remembered: method, siblings, budget, ..."""
+"""Fields of `records.MigrationStatus` that are to be remembered: way, siblings, budget, ..."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,10 +12,10 @@ from rescheduler.migrate.deciding.facts import Intent, Progress, View
 from rescheduler.migrate.deciding.way import Case
 from rescheduler.model import names
 from rescheduler.model.objects import Object, annotations, is_terminating
-from rescheduler.model.podmigration import Method
+from rescheduler.model.podmigration import Way
 
 
-def choose(intent: Intent, view: View, progress: Progress) -> Method | End:
+def choose(intent: Intent, view: View, progress: Progress) -> Way | End:
     original = view.original
     if original is None:
         return verdicts.not_now("the pod is gone")
@@ -36,12 +36,12 @@ def choose(intent: Intent, view: View, progress: Progress) -> Method | End:
     )
 
 
-def _first_that_takes_it(case: Case) -> Method | End:
+def _first_that_takes_it(case: Case) -> Way | End:
     found: End | None = None
-    for way in ways.IN_ORDER:
-        hinders = way.why_not(case)
+    for each in ways.IN_ORDER:
+        hinders = each.why_not(case)
         if hinders is None:
-            return way.method
+            return each.way
         if isinstance(hinders, End):
             found = hinders
             break
@@ -50,21 +50,21 @@ def _first_that_takes_it(case: Case) -> Method | End:
     if case.hindrance.outcome:
         return End(case.hindrance.outcome)
     asked = f", and {case.wanted} is asked for" if case.wanted else ""
-    return found or verdicts.never(f"its move would interrupt it{asked}: {case.hindrance.words}")
+    return found or verdicts.never(f"its move would recreate it{asked}: {case.hindrance.words}")
 
 
-def _wanted(intent: Intent, original: Object) -> Method | End | None:
+def _wanted(intent: Intent, original: Object) -> Way | End | None:
     """What the record, the pod or the configuration asks for; None: whichever is right."""
-    if intent.method:
-        return intent.method
+    if intent.way:
+        return intent.way
     told = annotations(original).get(names.WAY, "")
     if told and told not in BY_NAME:
         choices = " or ".join(BY_NAME)
         return verdicts.never(f"its annotation {names.WAY} is {told!r}: it can be {choices}")
     if told:
-        return Method(told)
+        return Way(told)
     if intent.settings.way == AUTO:
         return None
-    wanted = Method(intent.settings.way)
+    wanted = Way(intent.settings.way)
     # A setting by which originals go first is about pods that are made anew.
     return wanted if intent.owner or wanted.makes_a_copy else None

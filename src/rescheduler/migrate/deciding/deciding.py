@@ -10,10 +10,10 @@ from rescheduler.model.podmigration import Reason
 
 
 def decide(intent: Intent, view: View, progress: Progress) -> Action:
-    if progress.method:
-        action = ways.of(progress.method).next_action(intent, view, progress)
+    if progress.way:
+        action = ways.of(progress.way).next_action(intent, view, progress)
         return _forward(intent, view, action)
-    # The method is written down before the first write: nothing has been done yet.
+    # The way is written down before the first write: nothing has been done yet.
     if progress.giving_up:
         return End(progress.giving_up)
     if incomplete := groups.why_incomplete(intent, view):
@@ -26,7 +26,7 @@ def decide(intent: Intent, view: View, progress: Progress) -> Action:
     action = way.next_action(intent, view, replace(progress, **noted))
     if isinstance(action, Rehearse):
         return action  # its answer decides which way it is
-    return replace(action, note={"method": chosen, **noted, **action.note})
+    return replace(action, note={"way": chosen, **noted, **action.note})
 
 
 def _forward(intent: Intent, view: View, action: Action) -> Action:

@@ -10,7 +10,7 @@ from rescheduler.migrate.deciding import naming
 from rescheduler.migrate.deciding.outcomes import Outcome
 from rescheduler.model import controllers
 from rescheduler.model.objects import Object
-from rescheduler.model.podmigration import Method
+from rescheduler.model.podmigration import Way
 
 
 class Owner(NamedTuple):
@@ -53,9 +53,9 @@ class Intent:
     asked: bool = False
     forced: bool = False
     attempt: int = 1
-    method: Method | None = None
+    way: Way | None = None
     """None: whichever is right."""
-    may_interrupt: bool = False
+    may_recreate: bool = False
     """Whether a way may be chosen in which the pod ends before its successor begins."""
     group: str = ""
     group_size: int = 0
@@ -147,7 +147,7 @@ class Progress:
     """
 
     now: datetime
-    method: Method | None = None
+    way: Way | None = None
     """As recorded; None: not chosen yet."""
     created: bool = False
     """There was a copy, so one that is missing was deleted by somebody."""
@@ -187,7 +187,7 @@ class Progress:
     resized_at: int = -1
     """The generation of the original that this is about; it was not asked about later ones."""
 
-    # Of steered evictions.
+    # Of pods that are recreated.
     steered: bool | None = None
     """Whether a dry run has shown that the API server steers; None: not asked yet."""
     steering_refused: str = ""

@@ -34,6 +34,10 @@ QUIET_SECONDS: Final = 6.5
 answered by then."""
 _LOOK_SECONDS: Final = 10.0
 """A kubelet looks so often what others have made of the statuses of its pods."""
+_HAND_OVER_SECONDS: Final = 8.0
+"""From the end of its linger until it is told to end, where all are busy: a kubelet that gave it
+back then would have requests sent to a pod that ends.
+"""
 _BUSY_SECONDS: Final = (7.5, 12.0)
 """In between its kubelet looks again, if there is one that does. The original must not be told to
 end just when it is given back, and from our decision to its end takes a while where all are busy.
@@ -133,7 +137,8 @@ def _leave(
 ) -> SetReady:
     before = conditions.find(original, "Ready") or {"type": "Ready"}
     since = before.get("lastTransitionTime")
-    times = math.ceil(timeouts.linger(original, intent.settings) / _LOOK_SECONDS)
+    lasts = timeouts.linger(original, intent.settings) + _HAND_OVER_SECONDS
+    times = math.ceil(lasts / _LOOK_SECONDS)
     instead = f"{copy['metadata']['name']} serves in its place"
     words = f"{times} times its kubelet is put off; {instead}"
     told = {

@@ -18,8 +18,7 @@ from rescheduler.migrate.deciding.outcomes import Outcome
 from rescheduler.model import conditions, names, podmigration
 from rescheduler.model.moves import Move, Way
 from rescheduler.model.objects import Object, labels
-from rescheduler.model.podmigration import Method, Phase, Step, reasons
-from rescheduler.model.podmigration.methods import ORIGINAL_FIRST
+from rescheduler.model.podmigration import Phase, Step, reasons
 
 _TEXT_LIMIT: Final = 1024
 KEPT_SETTINGS: Final = (
@@ -49,26 +48,26 @@ def build(
     settings: Migration,
     *,
     attempt: int,
-    may_interrupt: bool = False,
+    may_recreate: bool = False,
     group: str = "",
     group_size: int = 0,
 ) -> dict[str, Any]:
     # One that is not Ready may be by the time that its turn comes: then it is chosen anew.
-    is_interrupted = move.way is Way.RESTART and move.is_ready
+    is_recreated = move.way is Way.RECREATE and move.is_ready
     spec: dict[str, Any] = {
         "pod": {"name": move.pod, "uid": move.uid},
         "source": move.source,
-        "target": move.target,
+        **({"target": move.target} if move.target else {}),
         "strategy": move.strategy,
         "reason": _cut(move.reason),
         "asked": move.asked,
         **({"forced": True} if move.forced else {}),
         "attempt": attempt,
-        "mayInterrupt": may_interrupt or is_interrupted,
+        "mayRecreate": may_recreate or is_recreated,
         "settings": {k: v for k, v in document_of(settings).items() if k in KEPT_SETTINGS},
     }
-    if is_interrupted:
-        spec["method"] = ORIGINAL_FIRST.value
+    if is_recreated:
+        spec["way"] = podmigration.Way.RECREATE.value
     marks = {names.POD_UID: move.uid}
     if group:
         spec["group"] = {"id": group, "size": group_size}
@@ -112,6 +111,8 @@ def intent_of(record: Object, settings: Migration, owner: Owner | None = None) -
     metadata, attempt = record["metadata"], podmigration.attempt_of(record)
     pod, uid = podmigration.pod_name(record), podmigration.pod_uid(record)
     source, target = podmigration.source_of(record), podmigration.target_of(record)
+    if not target:
+        raise InvalidRecord("spec.target: is needed by now")
     if source == target:
         raise InvalidRecord("spec.target: must be another node than spec.source")
     return Intent(
@@ -130,8 +131,8 @@ def intent_of(record: Object, settings: Migration, owner: Owner | None = None) -
         asked=podmigration.is_asked(record),
         forced=podmigration.is_forced(record),
         attempt=attempt,
-        method=podmigration.wanted_method(record),
-        may_interrupt=podmigration.may_interrupt(record),
+        way=podmigration.wanted_way(record),
+        may_recreate=podmigration.may_recreate(record),
         group=podmigration.group_id(record),
         group_size=podmigration.group_size(record),
     )
@@ -165,7 +166,7 @@ class MigrationStatus:
 
     phase: Phase = Phase.PENDING
     step: Step = Step.CHECK
-    method: Method | None = None
+    way: podmigration.Way | None = None
     reason: str = ""
     message: str = ""
     started_at: datetime | None = None
@@ -188,13 +189,13 @@ class MigrationStatus:
         """The copy serves in place of the original, which finishes what it has, or is told to end:
         that holds up nobody.
         """
-        makes_a_copy = self.method is not None and self.method.makes_a_copy
+        makes_a_copy = self.way is not None and self.way.makes_a_copy
         return makes_a_copy and self.step.is_last_of_a_copy
 
     @property
     def is_starting(self) -> bool:
         """The target has the start of a pod before it, or in it."""
-        return self.step.is_starting(self.method)
+        return self.step.is_starting(self.way)
 
     @property
     def giving_up(self) -> Outcome | None:
@@ -213,7 +214,7 @@ def read_status(record: Object) -> MigrationStatus:
     return MigrationStatus(
         phase=podmigration.phase_of(record),
         step=podmigration.known_step(record),
-        method=podmigration.known_method(record),
+        way=podmigration.known_way(record),
         reason=podmigration.reason_of(record),
         message=podmigration.message_of(record),
         started_at=podmigration.started_at(record),
@@ -242,7 +243,7 @@ def status_document(record: Object, status: MigrationStatus, now: datetime) -> d
     return {
         "phase": status.phase.value,
         "step": status.step.value,
-        "method": status.method.value if status.method else None,
+        "way": status.way.value if status.way else None,
         "reason": status.reason or None,
         "message": _cut(status.message) or None,
         "startTime": _text(status.started_at),

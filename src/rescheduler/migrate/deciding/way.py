@@ -8,7 +8,7 @@ from rescheduler.migrate.deciding.actions import Action, End
 from rescheduler.migrate.deciding.facts import Intent, Progress, View
 from rescheduler.migrate.deciding.outcomes import Outcome
 from rescheduler.model.objects import Object
-from rescheduler.model.podmigration import Method
+from rescheduler.model.podmigration import Way
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +32,7 @@ class Case:
     view: View
     original: Object
     progress: Progress
-    wanted: Method | None
+    wanted: Way | None
     """By its record, the pod or the configuration; None: whichever is right."""
     hindrance: Hindrance = NOT_FOR_IT
     """What stood in the way of those that were asked before."""
@@ -43,8 +43,8 @@ def _nothing(_intent: Intent, _view: View) -> Mapping[str, Any]:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Way:
-    method: Method
+class Decider:
+    way: Way
     """Its name in records, and what others have to know of it."""
     why_not: Callable[[Case], Hindrance | End | None]
     """None: the pod moves in this way. An end: it does not move at all."""

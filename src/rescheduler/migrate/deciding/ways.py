@@ -3,20 +3,20 @@
 from importlib import import_module
 from typing import Final
 
-from rescheduler.migrate.deciding.way import Way
-from rescheduler.model.podmigration import Method
+from rescheduler.migrate.deciding.way import Decider
+from rescheduler.model.podmigration import Way
 
 
-def _way(method: Method) -> Way:
-    found: Way = import_module(f"{__package__}.{method.lower()}.way").WAY
+def _decider(way: Way) -> Decider:
+    found: Decider = import_module(f"{__package__}.{way.lower()}.way").WAY
     return found
 
 
-IN_ORDER: Final = tuple(map(_way, Method))
+IN_ORDER: Final = tuple(map(_decider, Way))
 """Of those that a pod can move by, it moves by the first."""
 
-_BY_METHOD: Final = {way.method: way for way in IN_ORDER}
+_BY_WAY: Final = {each.way: each for each in IN_ORDER}
 
 
-def of(method: Method) -> Way:
-    return _BY_METHOD[method]
+def of(way: Way) -> Decider:
+    return _BY_WAY[way]

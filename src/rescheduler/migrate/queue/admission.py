@@ -19,7 +19,7 @@ class Workload:
     """Of a pod that is to move."""
 
     uid: str
-    is_restarted: bool
+    is_recreated: bool
     """Its pods end before their successors begin: one at a time."""
 
 
@@ -105,8 +105,8 @@ def _claims(
         yield _Claim(("namespace", namespace), limits.per_namespace)
     workload = workloads.get(uid)
     if workload is not None:
-        is_restarted = workload.is_restarted or podmigration.original_goes_first(record)
-        together = 1 if is_restarted else limits.per_workload or _NO_LIMIT
+        is_recreated = workload.is_recreated or podmigration.is_recreated(record)
+        together = 1 if is_recreated else limits.per_workload or _NO_LIMIT
         yield _Claim(("workload", workload.uid), together)
         # While one of its pods is missing, no other takes any risk.
-        yield _Claim(("missing", workload.uid), 1, counts=is_restarted)
+        yield _Claim(("missing", workload.uid), 1, counts=is_recreated)

@@ -22,6 +22,7 @@ from rescheduler.kube import KubeApi, errors
 from rescheduler.migrate.deciding.crowds import Crowd
 from rescheduler.migrate.deciding.outcomes import Outcome
 from rescheduler.migrate.queue.admission import admitted
+from rescheduler.migrate.queue.denying import Denials
 from rescheduler.migrate.queue.governing import Breaker, Concurrency
 from rescheduler.migrate.queue.workloads import Workloads
 from rescheduler.migrate.record.handles import Handle, Handles
@@ -34,7 +35,7 @@ from rescheduler.migrate.worker.namespaces import Namespaces
 from rescheduler.migrate.worker.rehearsals import Rehearsals
 from rescheduler.migrate.worker.worker import Worker
 from rescheduler.model import podmigration
-from rescheduler.model.moves import Move
+from rescheduler.model.moves import Denial, Move
 from rescheduler.model.objects import Object
 from rescheduler.model.podmigration import Phase, Reason
 
@@ -145,6 +146,7 @@ class Migrator:
             requests=self._requests,
             jitter=jitter,
         )
+        self._denials = Denials(self._context, self._store)
         self._groups: dict[str, float] = {}
         """Since when, by our clock, members of a group wait."""
         self._is_stopping = False
@@ -174,12 +176,30 @@ class Migrator:
         """
         return await self._requests.submit(moves)
 
+    async def deny(self, denials: Sequence[Denial]) -> None:
+        """Ends those for which the planner has found no target."""
+        for record, outcome in await self._denials.write(denials):
+            self._figures.failed += 1
+            self._figures.reasons[outcome.reason] += 1
+            self._ended(record, outcome)
+        self._tell()
+
+    def targetless(self) -> Iterator[Key]:
+        """Those of ours for which the planner is to choose a target."""
+        return (key for key, each in self._store.targetless().items() if self._is_covered(each))
+
+    async def somebody_asks(self) -> None:
+        """For a target, since this ended the last time."""
+        await self._store.somebody_asks()
+
     async def idle(self) -> None:
         """Until nothing is unfinished, or what is left needs an operator, or waits for one who ends
-        a pause.
+        a pause, or who plans.
         """
         while self._running or any(
-            not (self._is_hopeless(each) or self._is_held(each)) for each in self._ours()
+            not (self._is_hopeless(each) or self._is_held(each))
+            for each in self._ours()
+            if not podmigration.waits_for_target(each)
         ):
             self._changed.clear()
             await _either(self._changed, 1.0)
@@ -333,6 +353,7 @@ class Migrator:
         return (
             is_free
             and self._store.is_unfinished(key)
+            and not podmigration.waits_for_target(record)
             and self._is_covered(record)
             and not self._is_held(record)
             and self._is_ours_to_begin(record)

@@ -11,7 +11,7 @@ from typing import Any, Protocol
 from rescheduler.errors import ReschedulerError
 from rescheduler.kube import errors
 from rescheduler.migrate.deciding.outcomes import Outcome
-from rescheduler.model.moves import Move
+from rescheduler.model.moves import Denial, Move
 from rescheduler.model.podmigration import Reason
 
 
@@ -27,6 +27,8 @@ class TakesMoves(Protocol):
     """As far as a plan needs the migrator."""
 
     async def submit(self, moves: Sequence[Move]) -> Sequence[Handle]: ...
+
+    async def deny(self, denials: Sequence[Denial]) -> None: ...
 
 
 def _nothing(_: Move) -> None:

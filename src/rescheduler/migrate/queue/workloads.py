@@ -40,4 +40,4 @@ class Workloads:
             self.by_pod[uid] = None
             return
         kind = controllers.known_as(owner["kind"], owner["apiVersion"])
-        self.by_pod[uid] = Workload(uid=owner["uid"], is_restarted=kind != "ReplicaSet")
+        self.by_pod[uid] = Workload(uid=owner["uid"], is_recreated=kind != "ReplicaSet")

@@ -10,9 +10,9 @@ from rescheduler.config import Configuration, permits
 from rescheduler.kube import KubeApi, errors
 from rescheduler.migrate.deciding import records
 from rescheduler.migrate.record.handles import Handle, Handles
-from rescheduler.migrate.record.store import Store
+from rescheduler.migrate.record.store import Store, key_of
 from rescheduler.model import podmigration
-from rescheduler.model.moves import Move
+from rescheduler.model.moves import Move, Way
 from rescheduler.model.objects import Object
 from rescheduler.wire import POD_MIGRATIONS
 
@@ -74,18 +74,73 @@ class Requests:
         known = self._store.of_pod(uid)
         if not known:
             return 1
-        return podmigration.attempt_of(known[-1]) + (not podmigration.is_unfinished(known[-1]))
+        last = known[-1]
+        is_next = not podmigration.is_unfinished(last) or podmigration.waits_for_target(last)
+        return podmigration.attempt_of(last) + is_next
+
+    def _under_way(self, move: Move) -> Object | None:
+        """The record that moves its pod already, or else the first that asks for a target for it,
+        and for such a move.
+        """
+        unfinished = [*filter(podmigration.is_unfinished, self._store.of_pod(move.uid))]
+        for record in reversed(unfinished):
+            if not podmigration.waits_for_target(record):
+                return record
+        asking = [each for each in unfinished if _suits(move, each)]
+        first = sorted(asking, key=lambda each: (podmigration.created_at(each), key_of(each)))
+        return first[0] if first else None
+
+    async def _join(self, move: Move, record: Object) -> Handle:
+        """A pod that is being moved already is not moved twice. Where its record leaves the target
+        to us, it has one from now on; whoever has set one meanwhile was first.
+        """
+        if podmigration.waits_for_target(record):
+            try:
+                record = await self._with_target(record, move.target)
+            except errors.NotLeading:
+                raise
+            except errors.KubeError as problem:
+                return self._handles.refuse(move, record["metadata"]["name"], str(problem))
+            self._store.learn(record)
+        return self._handles.issue(move, record)
+
+    async def _with_target(self, record: Object, target: str) -> Object:
+        """As it is afterwards. An answer that was lost, or a plan that is older than the record, is
+        known by its version.
+        """
+        metadata = record["metadata"]
+        namespace, name, uid = metadata["namespace"], metadata["name"], metadata["uid"]
+        for pause in (0.2, 1.0, 3.0, None):
+            version = {"resourceVersion": record["metadata"]["resourceVersion"]}
+            change = {"metadata": version, "spec": {"target": target}}
+            try:
+                return await self._kube.patch(
+                    POD_MIGRATIONS, namespace, name, uid=uid, change=change
+                )
+            except errors.Conflict:
+                record = await self._kube.get(POD_MIGRATIONS, namespace, name)
+                if record["metadata"]["uid"] != uid:
+                    raise errors.NotFound("its record was deleted") from None
+                if not podmigration.waits_for_target(record):
+                    return record
+                if pause is None:
+                    raise
+            except (errors.Unavailable, errors.Throttled) as problem:
+                if pause is None:
+                    raise
+                self._trouble()
+                await self._clock.sleep(problem.retry_after_seconds or pause)
+        raise AssertionError("unreachable")
 
     async def _ask(self, move: Move, group: str, size: int) -> Handle:
-        known = self._store.of_pod(move.uid)
-        if known and podmigration.is_unfinished(known[-1]):
-            return self._handles.issue(move, known[-1])
+        if (under_way := self._under_way(move)) is not None:
+            return await self._join(move, under_way)
         pods = self._configuration.pods
         body = records.build(
             move,
             self._configuration.migration,
             attempt=self._attempt(move.uid),
-            may_interrupt=move.forced or permits(pods.interruptions, asked=move.asked),
+            may_recreate=move.forced or permits(pods.recreate, asked=move.asked),
             group=group,
             group_size=size if group else 0,
         )
@@ -97,3 +152,13 @@ class Requests:
             return self._handles.refuse(move, body["metadata"]["name"], str(problem))
         self._store.learn(record)
         return self._handles.issue(move, record)
+
+
+def _suits(move: Move, record: Object) -> bool:
+    """It may have been planned before the record was there, or for what that does not ask for."""
+    may_go_first = podmigration.may_recreate(record) or not move.is_ready
+    return (
+        move.source == podmigration.source_of(record)
+        and (move.way is Way.SURGE or may_go_first)
+        and (podmigration.is_forced(record) or not move.forced)
+    )

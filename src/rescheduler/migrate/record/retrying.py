@@ -25,13 +25,15 @@ def due(found: Iterable[Object], settings: Retry, now: datetime) -> list[Object]
 
 def is_asked_in_vain(record: Object) -> bool:
     is_planned = podmigration.strategy_of(record) in STRATEGIES
-    return not is_planned and podmigration.has_failed(record)
+    # Who evicts tries again himself, and asks anew by that.
+    is_evicted = bool(podmigration.evicted_by(record))
+    return not is_planned and not is_evicted and podmigration.has_failed(record)
 
 
 def _gave_way(record: Object) -> bool:
-    # Where no right copy can be made, there is another way for one that may be interrupted.
+    # Where no right copy can be made, there is another way for one that may be recreated.
     no_copy = podmigration.reason_of(record) in reasons.NO_COPY
-    if no_copy and podmigration.may_interrupt(record):
+    if no_copy and podmigration.may_recreate(record):
         return False
     return retries.gave_way(record)
 

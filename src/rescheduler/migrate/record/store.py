@@ -1,5 +1,6 @@
 """All records of the cluster, followed by list and watch."""
 
+import asyncio
 from collections.abc import AsyncGenerator, Callable, Iterable, Iterator, Mapping
 from typing import Final
 
@@ -46,6 +47,11 @@ class Store(Reflector[ObjectNews]):
         """Of these, those that are not over, of these in turn those that have begun, and those that
         failed: they are asked for often, and mostly are few.
         """
+        self._targetless: dict[Key, Object] = {}
+        """Of those that are not over, those whose target nobody has chosen: they stand in no line.
+        """
+        self._somebody_asks = asyncio.Event()
+        """For a target, who was not known before."""
         self._lines = Lines()
         self._by_pod = Index(podmigration.pod_uid)
         self._by_group = Index(podmigration.group_of)
@@ -122,6 +128,15 @@ class Store(Reflector[ObjectNews]):
         """Of what is unfinished."""
         return self._begun.values()
 
+    def targetless(self) -> Mapping[Key, Object]:
+        """Whoever plans is to choose a target for these."""
+        return self._targetless
+
+    async def somebody_asks(self) -> None:
+        """For a target, since this ended the last time."""
+        await self._somebody_asks.wait()
+        self._somebody_asks.clear()
+
     def failed(self) -> Iterable[Object]:
         return self._failed.values()
 
@@ -141,23 +156,33 @@ class Store(Reflector[ObjectNews]):
         for index in self._indexes:
             index.put(key, record)
         is_unfinished = podmigration.is_unfinished(record)
+        is_targetless = podmigration.waits_for_target(record)
+        if is_targetless and key not in self._targetless:
+            self._somebody_asks.set()
         has_begun = podmigration.phase_of(record) is Phase.IN_PROGRESS
         for kept, belongs in (
             (self._unfinished, is_unfinished),
             (self._begun, is_unfinished and has_begun),
             (self._failed, podmigration.has_failed(record)),
+            (self._targetless, is_targetless),
         ):
             if belongs:
                 kept[key] = record
             else:
                 kept.pop(key, None)
-        if is_unfinished:
+        if is_unfinished and not is_targetless:
             self._lines.put(key, record)
         else:
             self._lines.remove(key)
 
     def _drop(self, key: Key) -> None:
-        for kept in (self._records, self._unfinished, self._begun, self._failed):
+        for kept in (
+            self._records,
+            self._unfinished,
+            self._begun,
+            self._failed,
+            self._targetless,
+        ):
             kept.pop(key, None)
         for index in self._indexes:
             index.remove(key)

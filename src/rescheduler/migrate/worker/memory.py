@@ -89,10 +89,10 @@ class Memory:
     def progress(
         self, status: MigrationStatus, now: float, wall: datetime, not_there: str
     ) -> Progress:
-        goes_first = status.method is not None and not status.method.makes_a_copy
+        goes_first = status.way is not None and not status.way.makes_a_copy
         return Progress(
             now=wall,
-            method=status.method,
+            way=status.way,
             created=self.created,
             running_seconds=now - self.started,
             resumed_seconds=now - self.taken_up,

@@ -26,9 +26,9 @@ from rescheduler.migrate.deciding.deciding import decide
 from rescheduler.migrate.deciding.facts import Intent, Progress, View
 from rescheduler.migrate.deciding.outcomes import Outcome
 from rescheduler.migrate.deciding.records import InvalidRecord, MigrationStatus
-from rescheduler.migrate.deciding.steer import probing
+from rescheduler.migrate.deciding.recreate import probing
 from rescheduler.migrate.deciding.surge import rehearsing, resizing
-from rescheduler.migrate.deciding.way import Way
+from rescheduler.migrate.deciding.way import Decider
 from rescheduler.migrate.worker.api_failures import (
     ASK_AGAIN_SECONDS,
     BUDGET_REFUSES,
@@ -68,9 +68,9 @@ class Worker:
         return self._recorder.status.step
 
     @property
-    def _way(self) -> Way | None:
-        method = self._recorder.status.method
-        return ways.of(method) if method else None
+    def _decider(self) -> Decider | None:
+        way = self._recorder.status.way
+        return ways.of(way) if way else None
 
     @property
     def record(self) -> Object:
@@ -182,7 +182,7 @@ class Worker:
     def _is_final(self, action: Action) -> bool:
         if isinstance(action, End) and action.outcome.moved:
             # A pod that was seen to go does not come back.
-            return self._way is not None and self._way.reads_its_end
+            return self._decider is not None and self._decider.reads_its_end
         return actions.is_final(action)
 
     def _decide(self, intent: Intent, view: View) -> tuple[Progress, Action]:
@@ -211,7 +211,7 @@ class Worker:
         return resources.of_pod(spec(known.answer))
 
     def _new_pod(self, intent: Intent, view: View, progress: Progress) -> Object | None:
-        return self._way.new_pod(intent, view, progress) if self._way else view.copy
+        return self._decider.new_pod(intent, view, progress) if self._decider else view.copy
 
     async def _note(self, intent: Intent, action: Action, made: Object | None) -> None:
         if isinstance(action, Rehearse):

@@ -4,10 +4,10 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Any, Final
 
-from rescheduler.model.names import PLANNED_IN
+from rescheduler.model.names import EVICTED_BY, PLANNED_IN
 from rescheduler.model.objects import Object, is_terminating, spec
-from rescheduler.model.podmigration.methods import Method
 from rescheduler.model.podmigration.steps import Phase, Step
+from rescheduler.model.podmigration.ways import Way
 
 API_VERSION: Final = "rescheduler.io/v1alpha1"
 KIND: Final = "PodMigration"
@@ -17,7 +17,7 @@ MANUAL: Final = "Manual"
 
 _PHASES: Final = {each.value: each for each in Phase}
 _STEPS: Final = {each.value: each for each in Step}
-_METHODS: Final = {each.value: each for each in Method}
+_WAYS: Final = {each.value: each for each in Way}
 
 
 # ---------------------------------------------------------------------- specification
@@ -36,6 +36,7 @@ def source_of(record: Object) -> str:
 
 
 def target_of(record: Object) -> str:
+    """Empty: nobody has chosen it yet."""
     return str(spec(record).get("target") or "")
 
 
@@ -59,6 +60,11 @@ def pass_of(record: Object) -> str:
     return str((record["metadata"].get("annotations") or {}).get(PLANNED_IN) or "")
 
 
+def evicted_by(record: Object) -> str:
+    """Who wanted the pod evicted, which is why it moves; empty: nobody."""
+    return str((record["metadata"].get("annotations") or {}).get(EVICTED_BY) or "")
+
+
 def is_forced(record: Object) -> bool:
     """By a command, which lifts what the configuration keeps."""
     return bool(spec(record).get("forced"))
@@ -69,18 +75,18 @@ def attempt_of(record: Object) -> int:
     return told if isinstance(told, int) and told > 0 else 1
 
 
-def wanted_method(record: Object) -> Method | None:
+def wanted_way(record: Object) -> Way | None:
     """None: whichever is right.
 
     Raises:
         ValueError: of another version.
     """
-    told = spec(record).get("method")
-    return Method(told) if told else None
+    told = spec(record).get("way")
+    return Way(told) if told else None
 
 
-def may_interrupt(record: Object) -> bool:
-    return bool(spec(record).get("mayInterrupt"))
+def may_recreate(record: Object) -> bool:
+    return bool(spec(record).get("mayRecreate"))
 
 
 def settings_of(record: Object) -> Object:
@@ -113,7 +119,6 @@ def insist_on_request(record: Object) -> None:
     told = {
         "pod.name": pod_name(record),
         "pod.uid": pod_uid(record),
-        "target": target_of(record),
     }
     if missing := [path for path, value in told.items() if not value]:
         raise ValueError(f"spec.{missing[0]}: is needed")
@@ -175,6 +180,12 @@ def is_unfinished(record: Object) -> bool:
     return not is_over(record) and not is_terminating(record)
 
 
+def waits_for_target(record: Object) -> bool:
+    """Whoever asked left it to the planner, which has not chosen one yet."""
+    is_pending = phase_of(record) is Phase.PENDING and not is_terminating(record)
+    return is_pending and not target_of(record)
+
+
 def has_begun(record: Object) -> bool:
     """Something may have been done for it: each step is in the record before it is taken, and the
     first one only looks.
@@ -198,33 +209,33 @@ def message_of(record: Object) -> str:
     return str(status_of(record).get("message") or "")
 
 
-def method_of(record: Object) -> Method | None:
+def way_of(record: Object) -> Way | None:
     """As chosen; None: not yet, or of another version."""
-    return _METHODS.get(status_of(record).get("method") or "")
+    return _WAYS.get(status_of(record).get("way") or "")
 
 
-def known_method(record: Object) -> Method | None:
+def known_way(record: Object) -> Way | None:
     """The same for whoever goes on with it.
 
     Raises:
         ValueError: of another version.
     """
-    told = status_of(record).get("method")
-    return Method(told) if told else None
+    told = status_of(record).get("way")
+    return Way(told) if told else None
 
 
-def original_goes_first(record: Object) -> bool:
+def is_recreated(record: Object) -> bool:
     """As is wanted, or as was chosen."""
-    wanted = _METHODS.get(spec(record).get("method") or "")
-    return any(each and not each.makes_a_copy for each in (wanted, method_of(record)))
+    wanted = _WAYS.get(spec(record).get("way") or "")
+    return any(each and not each.makes_a_copy for each in (wanted, way_of(record)))
 
 
 def is_taken_over(record: Object) -> bool:
     """The copy serves in place of the original, which is told to end: there is no way back, and
     that holds up nobody.
     """
-    method = method_of(record)
-    makes_a_copy = method is not None and method.makes_a_copy
+    way = way_of(record)
+    makes_a_copy = way is not None and way.makes_a_copy
     return makes_a_copy and step_of(record) is Step.WAIT_GONE
 
 

@@ -13,6 +13,7 @@ class Reason(StrEnum):
     # Nothing was begun.
     NOT_NOW = "NotNow"
     NOT_MOVABLE = "NotMovable"
+    NO_TARGET = "NoTarget"
     INVALID = "Invalid"
 
     CANCELLED = "Cancelled"
@@ -58,6 +59,7 @@ GAVE_WAY: Final = frozenset(
         *NO_COPY,
         Reason.NOT_NOW,
         Reason.NOT_MOVABLE,
+        Reason.NO_TARGET,
         Reason.CANCELLED,
         Reason.SEVERAL_BUDGETS,
         Reason.COPY_LOST,

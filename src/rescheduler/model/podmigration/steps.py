@@ -2,7 +2,7 @@
 
 from enum import StrEnum
 
-from rescheduler.model.podmigration.methods import Method
+from rescheduler.model.podmigration.ways import Way
 
 
 class Phase(StrEnum):
@@ -98,8 +98,8 @@ class Step(StrEnum):
         """The copy serves in place of the original, which finishes what it has, or ends."""
         return self in (Step.LEAVE, Step.WAIT_GONE)
 
-    def is_starting(self, method: Method | None) -> bool:
+    def is_starting(self, way: Way | None) -> bool:
         """The target has the start of a pod before it, or in it; else that runs, or is given up."""
-        if method is not None and not method.makes_a_copy:
+        if way is not None and not way.makes_a_copy:
             return self not in (Step.CLEAN_UP, Step.TAKE_BACK)
         return not (self.is_ready_to_go or self.is_nearly_done)

@@ -81,7 +81,9 @@ class Metrics:
         if not len(nodes) or np.all(np.isnan(nodes)):
             return None
         measured = np.array([each in self._pods for each in snapshot.pods.names], np.bool_)
-        figures = np.stack([_asked(snapshot, resources.CPU), _asked(snapshot, resources.MEMORY)], 1)
+        figures = np.stack(
+            [_requested(snapshot, resources.CPU), _requested(snapshot, resources.MEMORY)], 1
+        )
         for row in np.flatnonzero(measured).tolist():
             figures[row] = self._pods[snapshot.pods.names[row]]
         return Usage(
@@ -113,11 +115,11 @@ def _total(usages: list[View]) -> tuple[float, float]:
     return cpu / _THOUSANDTHS, float(memory)
 
 
-def _asked(snapshot: Snapshot, resource: str) -> Figures:
+def _requested(snapshot: Snapshot, resource: str) -> Figures:
     """By row: what a pod that nobody measured is taken to use."""
     if not len(snapshot.requests):
         return np.zeros(len(snapshot.pods), np.float64)
     column = snapshot.resource_names.index(resource)
-    asked: Figures = snapshot.requests[snapshot.pods.asks, column].astype(np.float64)
-    asked[snapshot.pods.asks < 0] = 0.0
-    return asked
+    requested: Figures = snapshot.requests[snapshot.pods.request_set, column].astype(np.float64)
+    requested[snapshot.pods.request_set < 0] = 0.0
+    return requested

@@ -7,7 +7,7 @@ import numpy as np
 
 from rescheduler.model.columns import NONE, Numbers, Seconds, Small
 
-_NUMBERS: Final = ("node", "pod_class", "asks", "owner", "own_labels")
+_NUMBERS: Final = ("node", "pod_class", "request_set", "owner", "own_labels")
 _TYPES: Final[Mapping[str, Any]] = (
     dict.fromkeys(_NUMBERS, np.int32)
     | dict.fromkeys(("phase", "flags"), np.uint8)
@@ -20,7 +20,7 @@ class Arrays:
 
     node: Numbers
     pod_class: Numbers
-    asks: Numbers
+    request_set: Numbers
     owner: Numbers
     own_labels: Numbers
     phase: Small

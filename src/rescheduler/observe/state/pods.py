@@ -70,6 +70,9 @@ class PodTable:
     def __len__(self) -> int:
         return len(self._rows)
 
+    def row_of(self, name: str) -> int | None:
+        return self._rows.get(name)
+
     # ------------------------------------------------------------------ what the server says
 
     def put(self, pod: View) -> str:
@@ -119,7 +122,7 @@ class PodTable:
         columns = self._own()
         columns.node[copy] = self._nodes.use_slot(target)
         columns.pod_class[copy] = self._classes.use_again(int(columns.pod_class[row]))
-        columns.asks[copy] = self._requests.use_again(int(columns.asks[row]))
+        columns.request_set[copy] = self._requests.use_again(int(columns.request_set[row]))
         owner, own_labels = int(columns.owner[row]), int(columns.own_labels[row])
         if owner != NONE:
             columns.owner[copy] = self._owners.use_again(owner)
@@ -138,7 +141,7 @@ class PodTable:
     # ------------------------------------------------------------------ rows
 
     def _write(self, facts: PodFacts) -> None:
-        node, pod_class, asks, owner, own_labels = self._numbers(facts)
+        node, pod_class, request_set, owner, own_labels = self._numbers(facts)
         row = self._rows.get(facts.name)
         is_new = row is None
         if row is None:
@@ -149,7 +152,7 @@ class PodTable:
         columns = self._own()
         columns.node[row] = node
         columns.pod_class[row] = pod_class
-        columns.asks[row] = asks
+        columns.request_set[row] = request_set
         columns.owner[row] = owner
         columns.own_labels[row] = own_labels
         columns.phase[row] = facts.phase
@@ -188,14 +191,14 @@ class PodTable:
             self._classes.use_again(pod_class)
         if facts.resized is None:
             template = self._templates.value(self._classes.value(pod_class).template)
-            asks = self._requests.use_again(template.asks)
+            request_set = self._requests.use_again(template.request_set)
         else:
-            asks = self._use_requests(facts.resized.requests)
+            request_set = self._use_requests(facts.resized.requests)
         owner, own = facts.owner, facts.own_labels
         return (
             self._nodes.use_slot(facts.node) if facts.node else NONE,
             pod_class,
-            asks,
+            request_set,
             self._owners.use(owner, lambda: _new_owner(*owner)) if owner else NONE,
             self._label_sets.use(own, lambda: own) if own else NONE,
         )
@@ -235,7 +238,7 @@ class PodTable:
     def _release(self, row: int) -> None:
         columns = self._columns.value
         self._classes.release(int(columns.pod_class[row]))
-        self._requests.release(int(columns.asks[row]))
+        self._requests.release(int(columns.request_set[row]))
         for number, release in (
             (int(columns.node[row]), self._nodes.release_slot),
             (int(columns.owner[row]), self._owners.release),
@@ -305,18 +308,20 @@ class PodTable:
 
     def _new_template(self, spec_json: bytes) -> Template:
         spec: Object = msgspec.json.decode(spec_json)
-        asks = self._use_requests(resources.of_pod(spec))
-        return Template(spec_json=spec_json, asks=asks, priority=spec.get("priority") or 0)
+        request_set = self._use_requests(resources.of_pod(spec))
+        return Template(
+            spec_json=spec_json, request_set=request_set, priority=spec.get("priority") or 0
+        )
 
     def _release_template(self, template: Template) -> None:
-        self._requests.release(template.asks)
+        self._requests.release(template.request_set)
 
     def _release_class(self, pod_class: PodClass) -> None:
         self._templates.release(pod_class.template)
 
-    def _use_requests(self, asked: Resources) -> int:
-        number = self._requests.use(tuple(sorted(asked.items())), lambda: asked)
-        self._amounts.write(number, asked)
+    def _use_requests(self, requests: Resources) -> int:
+        number = self._requests.use(tuple(sorted(requests.items())), lambda: requests)
+        self._amounts.write(number, requests)
         return number
 
     # ------------------------------------------------------------------ sharing

@@ -332,8 +332,8 @@ def _requested(placement: Placement, now: float) -> Usage:
     """Nobody measures: what pods ask for is what they use, and that is always known."""
     staying = np.flatnonzero(_stays(placement))
     figures = []
-    for asked in (placement.cpu_requests, placement.memory_requests):
-        by_pod = np.array(asked, np.float64)
+    for requests in (placement.cpu_requests, placement.memory_requests):
+        by_pod = np.array(requests, np.float64)
         on, weights = placement.pod_nodes[staying], by_pod[staying]
         figures.append((np.bincount(on, weights, len(placement.nodes)), by_pod))
     (node_cpu, pod_cpu), (node_memory, pod_memory) = figures

@@ -59,7 +59,7 @@ def placement_of(snapshot: Snapshot) -> Placement:
     cpu, memory = (
         snapshot.resource_names.index(name) for name in (resources.CPU, resources.MEMORY)
     )
-    asked = snapshot.requests[pods.asks] if len(snapshot.requests) else _nothing(snapshot)
+    requests = snapshot.requests[pods.request_set] if len(snapshot.requests) else _nothing(snapshot)
     return Placement(
         nodes=[node.name for node in snapshot.nodes],
         pod_names=pods.names,
@@ -68,8 +68,8 @@ def placement_of(snapshot: Snapshot) -> Placement:
         pod_leaving=leaving,
         pod_started=pods.started,
         pod_owners=pods.owner,
-        cpu_requests=asked[:, cpu],
-        memory_requests=asked[:, memory],
+        cpu_requests=requests[:, cpu],
+        memory_requests=requests[:, memory],
         node_cpu=snapshot.room[:, cpu],
         node_memory=snapshot.room[:, memory],
         replaces={

@@ -212,7 +212,7 @@ class PodFigures:
         place = np.searchsorted(wanted, owners[siblings])
         counts = np.bincount(place, minlength=len(wanted))
         figures = []
-        for name, asked in (
+        for name, requests in (
             ("cpu", placement.cpu_requests),
             ("memory", placement.memory_requests),
         ):
@@ -220,7 +220,7 @@ class PodFigures:
             sums = np.bincount(place, weights=best[siblings], minlength=len(wanted))
             means = np.where(counts > 0, sums / np.maximum(counts, 1), np.nan)
             guessed = means[np.searchsorted(wanted, owners[rows])]
-            best[rows] = np.where(np.isnan(guessed), asked[rows], guessed)
+            best[rows] = np.where(np.isnan(guessed), requests[rows], guessed)
             figures.append(best)
         self.cpu, self.memory = figures
 

@@ -95,15 +95,15 @@ class Neighbours:
         """What does not hold where it is."""
         at = np.array([self._place[row]], np.int32)
         for term in rules.apart_from:
-            if self._is_near(self._count(term), row, Way.RESTART, at)[0]:
+            if self._is_near(self._count(term), row, Way.RECREATE, at)[0]:
                 yield f"anti-affinity: {term}"
         everywhere = np.ones(1, np.bool_)
         if rules.near_to and not self._is_first_of_its_kind(
-            row, rules, Way.RESTART, at, everywhere
+            row, rules, Way.RECREATE, at, everywhere
         ):
             for term in rules.near_to:
                 count = self._count_near(rules.near_to, term)
-                if not self._is_near(count, row, Way.RESTART, at)[0]:
+                if not self._is_near(count, row, Way.RECREATE, at)[0]:
                     yield f"affinity: {term}"
 
     def doubtful(self, pod_class: int, rules: Rules) -> Mask:
@@ -143,7 +143,7 @@ class Neighbours:
         """
         found = count.at(at)
         here = self._place[row]
-        if way is Way.RESTART and here != NONE and count.has(row, int(self._classes[row])):
+        if way is Way.RECREATE and here != NONE and count.has(row, int(self._classes[row])):
             own = count.domain[here]
             if own != NONE:
                 found = found - (count.domain[at] == own)
@@ -180,7 +180,7 @@ class Neighbours:
         for term in rules.near_to:
             count = self._count_near(rules.near_to, term)
             others = int(count.by_domain.sum())
-            if way is Way.RESTART and here != NONE and count.domain[here] != NONE:
+            if way is Way.RECREATE and here != NONE and count.domain[here] != NONE:
                 others -= 1
             if others:
                 return False

@@ -59,8 +59,8 @@ class Room:
         if row in self._sizes:
             return self._sizes[row]
         snapshot = self._snapshot
-        held = snapshot.pods.asks[row]
-        template = snapshot.template_of(row).asks
+        held = snapshot.pods.request_set[row]
+        template = snapshot.template_of(row).request_set
         if template == held:
             found: Amounts = snapshot.requests[held]
             return found
@@ -70,7 +70,7 @@ class Room:
     def _held(self, row: int, node: int) -> Amounts:
         """What it holds on this node: where it began, what it has."""
         if node == self._home[row]:
-            found: Amounts = self._snapshot.requests[self._snapshot.pods.asks[row]]
+            found: Amounts = self._snapshot.requests[self._snapshot.pods.request_set[row]]
             return found
         return self.asks(row)
 
@@ -110,7 +110,7 @@ class Room:
                 "and twice is needed"
             )
 
-    def _too_little(self, row: int, number: int, asked: int, free: int) -> Iterable[str]:
+    def _too_little(self, row: int, number: int, requested: int, free: int) -> Iterable[str]:
         name = self._snapshot.resource_names[number]
         if name == UNAVAILABLE:
             for each in self._snapshot.requests_of(row):
@@ -118,7 +118,8 @@ class Room:
                     yield f"not enough {each}: no node has any"
             return
         words = resources.in_words
-        yield f"not enough {name}: requests {words(name, asked)}, {words(name, max(free, 0))} free"
+        left = words(name, max(free, 0))
+        yield f"not enough {name}: requests {words(name, requested)}, {left} free"
 
     def _free_for(self, row: int) -> Amounts:
         """Room is kept for pods that wait, and they may have it."""
@@ -131,11 +132,11 @@ class Room:
         on each.
         """
         asks = self.asks(rows[0])
-        asked = np.flatnonzero(asks)
+        wanted = np.flatnonzero(asks)
         nodes = np.flatnonzero(where)
-        if not len(nodes) or not len(asked):
+        if not len(nodes) or not len(wanted):
             return
-        times = (self.free[nodes[:, None], asked] // asks[asked]).min(axis=1)
+        times = (self.free[nodes[:, None], wanted] // asks[wanted]).min(axis=1)
         if self._kept is None:
             self._kept = np.zeros_like(self.free)
         left = len(rows)

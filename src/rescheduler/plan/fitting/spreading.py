@@ -163,7 +163,7 @@ class Spreading:
             # Who has the constraint and is there already must not be the one for whom it breaks.
             allowed = np.maximum(allowed, count.at(at) - counted.lowest(count.by_domain))
         holds &= reached - lowest <= allowed
-        if source != NONE and not (is_own and way is Way.RESTART):
+        if source != NONE and not (is_own and way is Way.RECREATE):
             # All is as it was. (Not pinned, it meets a scheduler that does not know how it was.)
             holds |= to == source
         return holds

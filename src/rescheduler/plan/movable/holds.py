@@ -72,11 +72,11 @@ class Holds:
         asked = f"{told}: set it to {WHEN_ASKED}, or {_BY_COMMAND}"
         yield Hold(unasked, "" if permits(permission, asked=True) else asked)
 
-    def interruption(self, why: str, *, asked: bool) -> Iterable[str]:
-        permission = self._pods.interruptions
+    def recreate(self, why: str, *, asked: bool) -> Iterable[str]:
+        permission = self._pods.recreate
         if self._forced is None and not permits(permission, asked=asked):
             act = f" (set it to {WHEN_ASKED}, or {_BY_COMMAND})" if asked else ""
-            told = f"its move would interrupt it, and pods.interruptions is {permission}{act}"
+            told = f"its move would recreate it, and pods.recreate is {permission}{act}"
             yield f"{told}: {why}"
 
     # ------------------------------------------------------------------ excluded ones

@@ -113,9 +113,9 @@ class Movable:
             return budgets.READY
         return budgets.PENDING if phase == _PENDING else budgets.UNREADY
 
-    def why_interrupted(self, row: int) -> str:
+    def why_recreated(self, row: int) -> str:
         """Why it has to end before its successor begins; empty: both can be there."""
-        return self._alike(row).verdict.interrupts
+        return self._alike(row).verdict.why_recreated
 
     def budget_of(self, row: int) -> tuple[str, int]:
         """The name of its PodDisruptionBudget, and how many disruptions that allows; or none."""
@@ -135,8 +135,8 @@ class Movable:
         reasons = [why for hold in alike.holds if (why := hold.why(asked=asked))]
         reasons += self._of_its_own(row, asked=asked)
         verdict = alike.verdict
-        if verdict.interrupts and verdict.interrupts != NOT_READY and not verdict.is_decided:
-            reasons += self._holds.interruption(verdict.interrupts, asked=asked)
+        if verdict.why_recreated and verdict.why_recreated != NOT_READY and not verdict.is_decided:
+            reasons += self._holds.recreate(verdict.why_recreated, asked=asked)
         if alike.is_being_moved and not begun:
             reasons.append(Passing("it is being moved already"))
         if self.records:
@@ -147,7 +147,7 @@ class Movable:
         if not asked and not begun:
             reasons += self._of_its_node(row)
             reasons += self._too_young(row)
-            reasons += self.cooldowns.why_it_rests(row, interrupts=bool(verdict.interrupts))
+            reasons += self.cooldowns.why_it_rests(row, recreates=bool(verdict.why_recreated))
         reasons += self._placement.why_stuck(row)
         return tuple(dict.fromkeys(reasons))
 
@@ -231,9 +231,9 @@ class Movable:
         is_ready = health == budgets.READY
         verdict = ways.choose(
             ("" if is_ready or is_bare else NOT_READY)
-            or of_owner.interrupts
+            or of_owner.why_recreated
             or exclusive
-            or of_spec.interrupts
+            or of_spec.why_recreated
             or self._withholding.why_none(row)
             or self._placement.why_no_copy(row)
             or self.records.why_no_copy(row)
@@ -347,7 +347,7 @@ class Movable:
         template = self._snapshot.template_of(row)
         return quotas.Asked(
             # Of its template: the copy is made from it, whatever this pod was resized to.
-            self._snapshot.request_sets[template.asks] or {},
+            self._snapshot.request_sets[template.request_set] or {},
             self._spec(row),
             may_have_deadline=bool(self._snapshot.pods.owner[row] == NONE),
         )

@@ -36,7 +36,7 @@ class OwnerFacts:
     """Why its pods stay."""
     of_serving: tuple[Hold, ...] = ()
     """Why those stay that are Ready, beyond that: the others would not be missed."""
-    interrupts: str = ""
+    why_recreated: str = ""
     """Why a pod has to end before its successor begins; empty: both can be there."""
 
 
@@ -90,15 +90,15 @@ class Owners:
         )
         few = self._holds.replicas(objects.spec(replica_set).get("replicas", 1))
         recreates = deployment is not None and workloads.recreates(deployment)
-        interrupts = "its Deployment has strategy Recreate" if recreates else ""
-        return OwnerFacts(holds=(*holds, *few), of_serving=of_serving, interrupts=interrupts)
+        why_recreated = "its Deployment has strategy Recreate" if recreates else ""
+        return OwnerFacts(holds=(*holds, *few), of_serving=of_serving, why_recreated=why_recreated)
 
     def _of_stateful_set(self, namespace: str, owner: Owner) -> OwnerFacts:
-        interrupts = "it is one of a StatefulSet"
+        why_recreated = "it is one of a StatefulSet"
         stateful_set = self._find(namespace, owner)
         if stateful_set is None:
             missing = _all(self._why_missing("StatefulSet"))
-            return OwnerFacts(holds=missing, interrupts=interrupts)
+            return OwnerFacts(holds=missing, why_recreated=why_recreated)
         holds = [
             *opted_out(stateful_set, "StatefulSet"),
             *_all(_nailed_down(stateful_set, "StatefulSet")),
@@ -109,14 +109,14 @@ class Owners:
             *self._autoscaled(namespace, (owner,)),
         )
         few = self._holds.replicas(objects.spec(stateful_set).get("replicas", 1))
-        return OwnerFacts(holds=(*holds, *few), of_serving=of_serving, interrupts=interrupts)
+        return OwnerFacts(holds=(*holds, *few), of_serving=of_serving, why_recreated=why_recreated)
 
     def _of_job(self, namespace: str, owner: Owner) -> OwnerFacts:
         job = self._find(namespace, owner)
         known = opted_out(job, "Job") if job else _all(self._why_missing("Job"))
         few = self._holds.replicas(objects.spec(job).get("parallelism", 1)) if job else ()
         holds = (*self._holds.job("it belongs to a Job"), *known, *few)
-        return OwnerFacts(holds=holds, interrupts="it is one of a Job")
+        return OwnerFacts(holds=holds, why_recreated="it is one of a Job")
 
     def _of_other(self, namespace: str, owner: Owner, rows: Sequence[int]) -> OwnerFacts:
         """What it wants is not known, so it is judged by its pods alone."""
@@ -127,7 +127,7 @@ class Owners:
                 *_all([self._why_one_is_missing(owner, rows)]),
                 *self._autoscaled(namespace, (owner,)),
             ),
-            interrupts=f"it is one of a {owner.kind}",
+            why_recreated=f"it is one of a {owner.kind}",
         )
 
     # ------------------------------------------------------------------ rules

@@ -22,7 +22,7 @@ _ITS_SCHEDULER: Final = f'"schedulerName":"{DEFAULT_SCHEDULER}"'.encode()
 class SpecFacts:
     reasons: tuple[str, ...] = ()
     """Why it stays."""
-    interrupts: str = ""
+    why_recreated: str = ""
     """Why it has to end before its successor begins; empty: both can be there."""
     scratch: tuple[str, ...] = ()
     """Volumes that begin empty wherever it runs, by name."""
@@ -46,7 +46,7 @@ def read(spec: Object, *, schedulers: Iterable[str]) -> SpecFacts:
     exclusive = copying.why_volumes_are_exclusive(volumes)
     return SpecFacts(
         reasons=(*_by_others(spec, schedulers), *([exclusive] if exclusive else ())),
-        interrupts=copying.why_ports_are_exclusive(spec),
+        why_recreated=copying.why_ports_are_exclusive(spec),
         scratch=_named(volumes, copying.SCRATCH),
         local=_named(volumes, copying.LOCAL),
     )

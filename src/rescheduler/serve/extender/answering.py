@@ -20,6 +20,7 @@ from rescheduler.serve.answering import Answer
 from rescheduler.serve.board import Board
 from rescheduler.serve.extender import formats
 from rescheduler.serve.extender.formats import BadRequest, Binding, Question
+from rescheduler.serve.extender.hosts import Hosts
 from rescheduler.serve.metrics.extending import Result
 
 _JSON: Final = "application/json"
@@ -78,11 +79,13 @@ class _Extender:
         self._bind = bind
         self._clock = clock or SystemClock()
         self._answers = Answers()
+        self._hosts = Hosts()
+        self._reader = formats.Reader()
 
     # ------------------------------------------------------------------ verbs
 
     async def filter(self, body: bytes) -> tuple[bytes, Result]:
-        asked = formats.question(body)
+        asked = self._reader.question(body)
         pod, offer = self._known(asked)
         if pod is None or offer is None:
             return formats.filter_result(asked, asked.names, {}, {}), Result.OPEN
@@ -92,14 +95,15 @@ class _Extender:
         return formats.filter_result(asked, found.passed, found.refused, found.closed), result
 
     async def prioritize(self, body: bytes) -> tuple[bytes, Result]:
-        asked = formats.question(body)
+        asked = self._reader.question(body)
         pod, offer = self._known(asked)
         if pod is None or offer is None:
             return formats.priorities(asked.names, [0] * len(asked.names)), Result.OPEN
         found = self._answers.scored(offer, pod, asked.names, self._clock.monotonic())
         if found.is_steered is not None:
             self._board.extender.steered(is_steered=found.is_steered)
-        return formats.priorities(asked.names, found.scores), Result.OK
+        written = self._hosts.priorities(offer.table.names, found.rows, found.points)
+        return written or formats.priorities(asked.names, found.scores), Result.OK
 
     async def bind(self, body: bytes) -> tuple[bytes, Result]:
         wanted = formats.binding(body)

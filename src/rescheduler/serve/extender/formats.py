@@ -5,9 +5,8 @@ capitalisation; so do we. A key that is missing in an answer is a zero value: an
 nodes would mean that no node fits.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Any, Final
 
 import msgspec
@@ -25,7 +24,7 @@ class _Args(msgspec.Struct, rename="pascal"):
 
     pod: msgspec.Raw
     nodes: msgspec.Raw | None = None
-    node_names: list[str] | None = None
+    node_names: msgspec.Raw | None = None
 
 
 class _Named(msgspec.Struct):
@@ -53,54 +52,80 @@ class Binding:
 
 
 _read_args: Final = msgspec.json.Decoder(_Args).decode
+_read_names: Final = msgspec.json.Decoder(list[str] | None).decode
 _read_node: Final = msgspec.json.Decoder(_Node).decode
 _read_anything: Final = msgspec.json.Decoder().decode
 _write: Final = msgspec.json.Encoder().encode
 
 
+class Reader:
+    """A scheduler asks for scores of those that have passed, and mostly these are all: thousands of
+    names that were read a moment ago are not read again.
+    """
+
+    def __init__(self) -> None:
+        self._last: tuple[bytes, list[str]] = b"", []
+
+    def question(self, body: bytes) -> Question:
+        """Raises BadRequest. The same list of names, if it is as the last one."""
+        return _question(body, self._names)
+
+    def _names(self, raw: bytes) -> list[str] | None:
+        before, names = self._last
+        if raw == before:
+            return names
+        found: list[str] | None = _read_names(raw)
+        if found is not None:
+            self._last = raw, found
+        return found
+
+
 def question(body: bytes) -> Question:
     """Raises BadRequest."""
+    return _question(body, _read_names)
+
+
+def _question(body: bytes, read_names: Callable[[bytes], list[str] | None]) -> Question:
     try:
-        pod, nodes, names = _args(body)
+        pod, nodes, sent = _args(body)
         found = _mapping(_read_anything(pod), "Pod")
+        names = None if sent is None else read_names(sent)
         if names is not None:
             return Question(found, names, None)
+        if nodes is None:
+            raise BadRequest("NodeNames: is needed, or Nodes")
         items = _items(nodes)
         return Question(found, [_read_node(each).metadata.name for each in items], items)
     except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError) as problem:
         raise BadRequest(f"cannot be read: {problem}") from None
 
 
-def _args(body: bytes) -> tuple[bytes, bytes | None, list[str] | None]:
+def _args(body: bytes) -> tuple[bytes, bytes | None, bytes | None]:
+    """Pod, Nodes and NodeNames, as they came; None: missing."""
     try:
         args = _read_args(body)
     except msgspec.ValidationError:
         return _in_any_capitals(body)
     if args.nodes is None and args.node_names is None:
         return _in_any_capitals(body)
-    return bytes(args.pod), None if args.nodes is None else bytes(args.nodes), args.node_names
+    return bytes(args.pod), _given(args.nodes), _given(args.node_names)
 
 
-def _in_any_capitals(body: bytes) -> tuple[bytes, bytes | None, list[str] | None]:
+def _in_any_capitals(body: bytes) -> tuple[bytes, bytes | None, bytes | None]:
     found = _lowered(body)
     if "pod" not in found:
         raise BadRequest("Pod: is needed")
-    names, nodes = found.get("nodenames"), found.get("nodes")
-    listed = None if names is None else _names(names)
-    if nodes is not None and bytes(nodes) == b"null":
-        nodes = None
-    if listed is None and nodes is None:
-        raise BadRequest("NodeNames: is needed, or Nodes")
-    return bytes(found["pod"]), None if nodes is None else bytes(nodes), listed
+    return bytes(found["pod"]), _given(found.get("nodes")), _given(found.get("nodenames"))
+
+
+def _given(raw: msgspec.Raw | None) -> bytes | None:
+    found = b"null" if raw is None else bytes(raw)
+    return None if found == b"null" else found
 
 
 def _lowered(body: bytes) -> dict[str, msgspec.Raw]:
     found = msgspec.json.decode(body, type=dict[str, msgspec.Raw])
     return {key.lower(): value for key, value in found.items()}
-
-
-def _names(raw: msgspec.Raw) -> list[str] | None:
-    return msgspec.json.decode(raw, type=list[str] | None)
 
 
 def _items(nodes: bytes | None) -> list[msgspec.Raw]:
@@ -155,13 +180,8 @@ def filter_result(
 
 
 def priorities(names: Sequence[str], scores: Sequence[int]) -> bytes:
-    return b"[" + b",".join(map(_priority, names, scores)) + b"]"
-
-
-@lru_cache(maxsize=2**17)
-def _priority(name: str, score: int) -> bytes:
-    """Of thousands of nodes, each a few times a second, and of eleven scores."""
-    return _write({"Host": name, "Score": score})
+    pairs = zip(names, scores, strict=True)
+    return _write([{"Host": name, "Score": score} for name, score in pairs])
 
 
 def binding_result(error: str) -> bytes:

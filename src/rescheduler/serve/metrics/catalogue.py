@@ -60,17 +60,17 @@ CONFIGURATION_REFUSED: Final = _gauge(
 
 # ---------------------------------------------------------------------- passes and plans
 
-CYCLES: Final = _counter(
-    "cycles_total", "Passes made: observe, plan, begin to migrate; by how they ended.", "result"
+PASSES: Final = _counter(
+    "passes_total", "Passes made: observe, plan, begin to migrate; by how they ended.", "result"
 )
-CYCLE_SECONDS: Final = _histogram(
-    "cycle_duration_seconds", "How long a pass took, without the moves that it began.", _QUICK
+PASS_SECONDS: Final = _histogram(
+    "pass_duration_seconds", "How long a pass took, without the moves that it began.", _QUICK
 )
 LAST_SUCCESS: Final = _gauge(
     "last_success_timestamp_seconds",
     "When the last pass ended well, in Unix seconds; 0: none has, in this process.",
 )
-INTERVAL: Final = _gauge("cycle_interval_seconds", "reschedulingInterval, as it is in force.")
+INTERVAL: Final = _gauge("pass_interval_seconds", "reschedulingInterval, as it is in force.")
 PLAN_SECONDS: Final = _histogram(
     "plan_duration_seconds", "How long a strategy took to decide, in one pass.", _QUICK, "strategy"
 )
@@ -115,7 +115,8 @@ RETRIES: Final = _counter(
 )
 FALLBACKS: Final = _counter(
     "fallbacks_total",
-    "Steered evictions that went on although nobody could be steered, by why.",
+    "Pods recreated although the API server does not steer their successors, by why; a scheduler "
+    "that asks us may have.",
     "reason",
 )
 IN_PROGRESS: Final = _gauge("moves_in_progress", "Migrations under way, without those ending.")
@@ -184,6 +185,34 @@ EXTENDER_STEERED: Final = _counter(
     "Successors of evicted pods that a scheduler asked about. not_steered: the target of their"
     " migration was not among the nodes.",
     "result",
+)
+
+# ---------------------------------------------------------------------- evictions by others
+
+GUARD_EVICTIONS: Final = _counter(
+    "guard_evictions_total",
+    "Evictions by others that the guard was asked about. verdict: held, to be tried again by who"
+    " evicts; granted, as the pod has gone, could not be moved or its patience is over; passed, as"
+    " it is none of ours. reason: why, as docs/guard.md says.",
+    "verdict",
+    "reason",
+)
+GUARD_EVICTORS: Final = _counter(
+    "guard_evictions_by_user_total",
+    "The same by who evicts, of those that were held or granted. Of many users those that came"
+    " first, and `other` for the rest.",
+    "user",
+    "verdict",
+)
+GUARD_SECONDS: Final = _histogram(
+    "guard_request_duration_seconds",
+    "Until an API server was answered about an eviction, from the first byte of its question.",
+    _MILLISECONDS,
+)
+GUARD_HELD_SECONDS: Final = _histogram(
+    "guard_held_seconds",
+    "For how long evictions were held until they were granted, or found the pod gone.",
+    _MINUTES,
 )
 
 CATALOGUE: Final = tuple(each for each in list(globals().values()) if isinstance(each, Family))

@@ -8,6 +8,7 @@ from prometheus_client.metrics_core import Metric
 from prometheus_client.registry import Collector
 
 from rescheduler.serve.metrics.extending import ExtenderRecorder
+from rescheduler.serve.metrics.guarding import GuardRecorder
 from rescheduler.serve.metrics.recording import Recorder
 
 CONTENT_TYPE: Final = "text/plain; version=0.0.4; charset=utf-8"
@@ -38,6 +39,7 @@ class Metrics:
         ProcessCollector(registry=self._registry)
         self.recorder = Recorder(self._registry, resources)
         self.extender = ExtenderRecorder(self._registry)
+        self.guard = GuardRecorder(self._registry)
         self._monotonic = monotonic
         self._text = b""
         self._made_at = float("-inf")

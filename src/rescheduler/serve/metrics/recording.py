@@ -6,7 +6,7 @@ from typing import Final
 from prometheus_client import CollectorRegistry, Counter, Histogram
 
 from rescheduler.model import strategies
-from rescheduler.model.podmigration import Method, Reason, Step, reasons
+from rescheduler.model.podmigration import Reason, Step, Way, reasons
 from rescheduler.serve.metrics import catalogue
 from rescheduler.serve.metrics.catalogue import Family
 
@@ -19,7 +19,7 @@ BY_HAND: Final = "ByHand"
 NOT_CHOSEN: Final = "NotChosen"
 """The way of what ended before one was."""
 OTHER: Final = "other"
-_WAYS: Final = (*(each.value for each in Method), NOT_CHOSEN)
+_WAYS: Final = (*(each.value for each in Way), NOT_CHOSEN)
 _MOVED: Final = frozenset({Reason.COMPLETED, Reason.LANDED_ELSEWHERE})
 _FALLBACKS: Final = ("NotSteered", "SteeringRefused")
 _OF_COPIES: Final = frozenset(
@@ -44,6 +44,7 @@ _OF_SUCCESSORS: Final = frozenset(
 _OF_THE_QUEUE: Final = (
     Reason.NOT_NOW,
     Reason.NOT_MOVABLE,
+    Reason.NO_TARGET,
     Reason.INVALID,
     Reason.CANCELLED,
     Reason.GROUP_FAILED,
@@ -64,7 +65,7 @@ def result_of(reason: Reason) -> str:
 
 def endings() -> Iterable[tuple[str, Reason]]:
     """By way: how migrations may end."""
-    for way in Method:
+    for way in Way:
         elsewhere = _OF_SUCCESSORS if way.makes_a_copy else _OF_COPIES
         yield from (
             (way.value, reason)
@@ -79,8 +80,8 @@ class Recorder:
         """`resources`: those that are asked of the API server; all others are counted as one."""
         self._resources = frozenset(resources)
         self._transitions = _counter(catalogue.LEADER_TRANSITIONS, registry)
-        self._cycles = _counter(catalogue.CYCLES, registry)
-        self._cycle_seconds = _histogram(catalogue.CYCLE_SECONDS, registry)
+        self._passes = _counter(catalogue.PASSES, registry)
+        self._pass_seconds = _histogram(catalogue.PASS_SECONDS, registry)
         self._plan_seconds = _histogram(catalogue.PLAN_SECONDS, registry)
         self._moves = _counter(catalogue.MOVES, registry)
         self._move_seconds = _histogram(catalogue.MOVE_SECONDS, registry)
@@ -97,7 +98,7 @@ class Recorder:
         for strategy in _STRATEGIES:
             for way, reason in endings():
                 self._moves.labels(strategy, way, result_of(reason), reason.value)
-        _each(self._cycles, ("success", "error"))
+        _each(self._passes, ("success", "error"))
         _each(self._move_seconds, RESULTS)
         _each(self._step_seconds, (each.value for each in Step if each is not Step.DONE))
         _each(self._plan_seconds, strategies.ALL)
@@ -110,8 +111,8 @@ class Recorder:
         self._transitions.inc()
 
     def passed(self, seconds: float, *, well: bool) -> None:
-        self._cycles.labels("success" if well else "error").inc()
-        self._cycle_seconds.observe(seconds)
+        self._passes.labels("success" if well else "error").inc()
+        self._pass_seconds.observe(seconds)
 
     def decided(self, strategy: str, seconds: float) -> None:
         self._plan_seconds.labels(_known(strategy, _STRATEGIES, BY_HAND)).observe(seconds)

@@ -76,6 +76,27 @@ def test_of_our_own_kind_of_file_with_tls(rescheduler: Command, tmp_path: Path) 
     assert ours["tlsConfig"] == {"caFile": "/ca", "certFile": "/c", "keyFile": "/k"}
 
 
+def test_of_a_certificate_of_our_own_with_flags_alone(rescheduler: Command, tmp_path: Path) -> None:
+    path = tmp_path / "own.yaml"
+    path.write_text(OWN + "extender: {verbs: [score], bindAddress: '', tls: {secret: own}}\n")
+    flags = ("--url", "https://10.0.0.7", "--ca-file", "/ca")
+    [ours] = printed(rescheduler, "-f", str(path), *flags)["extenders"]
+    name = "rescheduler-extender.kube-system.svc"
+    assert ours["tlsConfig"] == {"serverName": name, "caFile": "/ca"}
+    [ours] = printed(rescheduler, "-f", str(path), *flags, "--server-name", "we")["extenders"]
+    assert ours["tlsConfig"] == {"serverName": "we", "caFile": "/ca"}
+
+
+def test_files_of_others_need_to_be_said_whom_to_trust(
+    rescheduler: Command, tmp_path: Path
+) -> None:
+    path = tmp_path / "own.yaml"
+    path.write_text(OWN + "extender: {verbs: [score], tls: {certFile: /c, keyFile: /k}}\n")
+    ended = rescheduler("config", "scheduler", "-f", str(path))
+    assert ended.code == 2
+    assert "--ca-file: is needed" in ended.err
+
+
 @pytest.mark.parametrize(
     ("flags", "words"),
     [

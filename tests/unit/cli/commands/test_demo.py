@@ -56,8 +56,9 @@ def test_it_ends_well_and_says_so(told: "subprocess.CompletedProcess[str]") -> N
     assert told.stderr == ""
     assert re.search(r"^\d+ pods moved, and nothing dipped\.$", told.stdout, re.MULTILINE)
     for line in (
-        r"moved: +\d+ \(LoadBalancing \d+, NodeMaintenance \d+, ResourceOptimization \d+\)",
+        r"moved: +\d+ \(LoadBalancing \d+, Manual \d+, NodeMaintenance \d+, Resource",
         r"failed: +0$",
+        r"drained: +node-\d, by somebody else with plain evictions, in \d+ s$",
     ):
         assert re.search(f"^{line}", told.stdout, re.MULTILINE)
     assert re.search(r"^again: +rescheduler demo --nodes 6 --seed \d+$", told.stdout, re.MULTILINE)
@@ -76,7 +77,7 @@ def test_the_story_is_told_in_order_without_control_codes(
     assert chapters == ["1", "2", "3", "4"]
     assert re.search(r"^6 nodes, \d+ pods: \d+ moves in \d+ waves?;", text, re.MULTILINE)
     moves = re.findall(
-        r"^(?:moved|restarted), \d+ s  \S+/\S+  node-\d → node-\d  .+", text, re.MULTILINE
+        r"^(?:moved|recreated), \d+ s  \S+/\S+  node-\d → node-\d  .+", text, re.MULTILINE
     )
     assert len(moves) > 10
     # The bars, before and after.
@@ -290,7 +291,9 @@ def test_what_went_wrong_stands_in_the_summary() -> None:
     )
     ending = Ending(before=scene(), after=scene(), failed=failed, emptied="node-03", left_on_it=2)
     text = as_text(ending, 3.0, "rescheduler demo --seed 5", Page())
-    assert text.startswith("Interrupted. Not all went well: see failed, dips and emptied below.")
+    assert text.startswith(
+        "Interrupted. Not all went well: see failed, dips, emptied and drained below."
+    )
     assert "7, the first 5:" in text
     assert "shop/web-0: CopyFailed: no image" in text
     assert "node-03, but for 2 pods" in text

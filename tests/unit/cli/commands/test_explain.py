@@ -166,7 +166,7 @@ def explanation(**others: Any) -> Explanation:  # noqa: ANN401
         "stays": (),
         "stays_when_asked": (),
         "way": Way.SURGE,
-        "interrupted": "",
+        "recreated": "",
         "group": (),
         "verdicts": (),
         "move": None,
@@ -184,15 +184,15 @@ def test_amounts_in_words() -> None:
 
 
 def test_what_only_who_asks_may_do() -> None:
-    reasons = ("it would be interrupted",)
-    explained = explanation(stays=reasons, way=Way.RESTART, interrupted="it has a disk")
+    reasons = ("it would be recreated",)
+    explained = explanation(stays=reasons, way=Way.RECREATE, recreated="it has a disk")
     said = labelled(as_text(explained, Page()))
     assert said["May move"] == [
         "no:",
-        "- it would be interrupted",
+        "- it would be recreated",
         "yes when a maintenance asks for it",
     ]
-    assert said["Way"][0].startswith("restart: the old pod goes before the new one comes")
+    assert said["Way"][0].startswith("recreate: the old pod goes before the new one comes")
     assert said["Way"][0].endswith("; it has a disk")
     both = labelled(as_text(explanation(stays=reasons, stays_when_asked=("worse",)), Page()))
     assert both["May move"][2:] == ["nor when a maintenance asks for it:", "- worse"]

@@ -55,7 +55,9 @@ def test_for_machines_and_the_same_again(rescheduler: Command) -> None:
     assert document["faults"] == {"never-ready": 0.2}
     [contender] = document["contenders"]
     assert contender["name"] == "LoadBalancing"
-    assert contender["dips"] == {"byMoves": 0, "byRestarts": 0, "byOthers": 0}
+    nothing = {"byMoves": 0, "byRecreate": 0, "byEvictions": 0, "byOthers": 0}
+    assert contender["dips"] == nothing
+    assert contender["drains"] == {"seconds": [], "unfinished": 0}
     assert len(contender["cpu"]["deviation"]["points"]) == 10
     assert contender["pointSeconds"] == 120
 
@@ -97,6 +99,29 @@ def test_each_with_and_without_the_extender(rescheduler: Command, tmp_path: Path
     assert shown[0] == rows[0]
     assert [row[0] for row in shown[1:]] == [row[0] for row in rows[1:5]]
     assert [row[0] for row in rows[5:]] == ["config", "config+extender"]
+
+
+def test_each_with_and_without_the_guard(rescheduler: Command, tmp_path: Path) -> None:
+    """As it is shown, with a drain in the first minutes."""
+    scenario = tmp_path / "drained.yaml"
+    scenario.write_text(
+        "apiVersion: rescheduler.io/v1alpha1\nkind: LoadScenario\n"
+        "drains: [{at: 5m, duration: 10m, node: node-001}]\n"
+    )
+    ended = rescheduler(
+        *(*SMALL, "--compare", "none", "--scenario", str(scenario), "--guard", "-q")
+    )
+    assert ended.code == 0, ended.err
+    head, without, with_it = (line.split() for line in ended.out.splitlines()[2:5])
+    told = Path("docs/simulate.md").read_text().split("--guard` prints:\n\n```\n")[1]
+    shown = [line.split() for line in told.split("\n```")[0].splitlines()]
+    assert shown[0] == head
+    assert [row[0] for row in shown[1:]] == [without[0], with_it[0]] == ["none", "none+guard"]
+    evicted = head.index("EVICTED")
+    assert int(without[evicted]) > 0
+    assert int(with_it[evicted]) == 0
+    assert int(shown[1][evicted]) > 0
+    assert int(shown[2][evicted]) == 0
 
 
 def test_which_verbs_are_answered() -> None:
@@ -271,8 +296,10 @@ def summary(name: str, *deviation: float) -> Summary:
         reasons={"NotReady": 1},
         unfinished=0,
         by_strategy={"LoadBalancing": 3},
-        dips={Cause.MOVE: 0, Cause.RESTART: 1, Cause.OTHER: 2},
-        missing_seconds={Cause.MOVE: 0.0, Cause.RESTART: 30.0, Cause.OTHER: 90.0},
+        dips={Cause.MOVE: 0, Cause.RECREATE: 1, Cause.EVICTION: 4, Cause.OTHER: 2},
+        missing_seconds={**dict.fromkeys(Cause, 0.0), Cause.RECREATE: 30.0, Cause.OTHER: 90.0},
+        drain_seconds=(),
+        unfinished_drains=0,
         deviation=(course(*deviation), flat),
         gap=(course(*deviation), flat),
         used=(flat, flat),
@@ -307,8 +334,21 @@ def test_colours_are_for_terminals_that_want_them() -> None:
 def test_a_row_has_all_figures_and_notes_stand_below() -> None:
     said = as_text([summary("x", 2, 4)], Page(), about="about", notes=["mind"], colours=False)
     row = said.splitlines()[3].split()
-    assert row == ["x", "3", "2", "1", "0", "3", "2", "3.0", "0.0", "3.0", "7", "1", "4.0"]
+    assert row == ["x", "3", "2", "1", "0", "7", "2", "3.0", "0.0", "3.0", "7", "1", "4.0"]
     assert said.endswith("Note: mind\n")
+
+
+def test_of_drains_it_says_whom_they_left_short_and_what_they_took() -> None:
+    drained = replace(summary("x", 2, 4), drain_seconds=(10.0, 30.0))
+    stuck = replace(summary("y", 2, 4), unfinished_drains=2)
+    some = replace(drained, name="z", unfinished_drains=1)
+    said = as_text([drained, stuck, some], Page(), about="about", notes=[], colours=False)
+    head, first, second, third = said.splitlines()[2:6]
+    assert head.split()[4:9] == ["DIPS", "EVICTED", "OTHERS", "SHORT", "DRAIN"]
+    assert first.split()[4:9] == ["0", "4", "3", "2", "20"]
+    assert " <none> (2 not done) " in second
+    assert " 20 (1 not done) " in third
+    assert "seconds that a drain by somebody else took" in said
 
 
 def test_a_narrow_terminal_is_kept_to() -> None:

@@ -39,7 +39,7 @@ def test_everything_is_in_it(form: str) -> None:
         "wave": 0,
         "asked": False,
     }
-    assert (second["group"], third["way"]) == ("shop/trio", "restart")
+    assert (second["group"], third["way"]) == ("shop/trio", "recreate")
     assert document["strategies"][0] == {
         "name": "LoadBalancing",
         "acted": True,

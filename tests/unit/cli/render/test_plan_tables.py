@@ -58,7 +58,7 @@ def test_moves_in_their_order() -> None:
     assert [row[:7] for row in rows] == [
         ["1", "shop/web-1", "a", "b", "LoadBalancing", "surge", "0"],
         ["2", "shop/web-2", "a", "b", "LoadBalancing", "surge", "1"],
-        ["3", "shop/db", "a", "b", "LoadBalancing", "restart", "0"],
+        ["3", "shop/db", "a", "b", "LoadBalancing", "recreate", "0"],
     ]
     assert rows[0][7].startswith("cpu requests: a 90.0 %")
     assert rows[1][7].startswith("with its group shop/trio: cpu requests: ")

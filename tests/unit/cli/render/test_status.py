@@ -9,6 +9,7 @@ from rescheduler.cli.render.layout import Page
 from rescheduler.cli.render.status_deployment import Installed
 from rescheduler.cli.render.status_figures import Seen, Status, of
 from rescheduler.config import Configuration
+from rescheduler.model import names
 from tests.unit.cli.render.test_status_deployment import installed
 from tests.unit.migrate.documents import record
 
@@ -85,3 +86,29 @@ def test_with_nobody_leading_the_next_thing_is_to_start_it_or_to_mend_its_deploy
     ]
     assert lines(stopped)["Next"] == [mending]
     assert status_tables.as_document(stopped)["isLed"] is False
+
+
+def test_evictions_that_are_held_are_told_by_who_evicts() -> None:
+    def evicted(pod: str, by: str, **more: Any) -> dict[str, Any]:  # noqa: ANN401
+        made = record(pod, **more)
+        made["metadata"]["annotations"] = {names.EVICTED_BY: by}
+        return made
+
+    found = status(
+        evicted("web-1", "alice"),
+        evicted("web-2", "system:serviceaccount:kube-system:cluster-autoscaler"),
+        evicted("web-3", "system:serviceaccount:kube-system:cluster-autoscaler"),
+        evicted("web-4", "alice", phase="Completed", ended="2026-01-01T00:11:00Z"),
+        evicted("web-5", "alice", phase="Failed", ended="2026-01-01T00:11:00Z"),
+        record("web-6"),
+    )
+    assert lines(found)["Evictions"] == [
+        (
+            "3 held while the pods are moved; by "
+            "system:serviceaccount:kube-system:cluster-autoscaler (2), alice (1)"
+        )
+    ]
+    assert status_tables.as_document(found)["evictionsHeld"]["alice"] == 1
+    # Who could not be moved first was let go: nobody has to do anything.
+    assert not [each for each in found.stuck if "web-5" in each.what]
+    assert "Evictions" not in lines(status(record("web-6")))

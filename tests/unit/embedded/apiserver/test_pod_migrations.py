@@ -26,7 +26,7 @@ def test_every_rule_of_the_resource_definition_has_its_meaning() -> None:
 def test_what_is_not_given_is_filled_in(server: Server) -> None:
     made = server.migration()
     assert made["spec"]["attempt"] == 1
-    assert made["spec"]["mayInterrupt"] is False
+    assert made["spec"]["mayRecreate"] is False
     assert made["status"] == {"phase": "Pending"}
     assert made["metadata"]["generation"] == 1
 
@@ -68,7 +68,7 @@ def test_what_nobody_knows_is_dropped(server: Server) -> None:
         ({"attempt": 2**31}, "must be of type int32"),
         ({"attempt": "1"}, 'must be of type integer: "string"'),
         ({"asked": "yes"}, 'must be of type boolean: "string"'),
-        ({"method": "Jump"}, 'supported values: "Surge", "Steer", "Copy"'),
+        ({"way": "Jump"}, 'supported values: "Surge", "Recreate", "Copy"'),
         ({"strategy": "x" * 254}, "may not be more than 253 bytes"),
         ({"group": {"id": "a"}}, "spec.group.size: Required value"),
         ({"settings": {"readyTimeout": "soon"}}, "must be a duration such as 30s, 5m or 1h30m"),
@@ -93,6 +93,26 @@ def test_its_name_is_a_label(server: Server) -> None:
 def test_durations(server: Server, duration: str) -> None:
     made = server.migration(settings={"settle": duration})
     assert made["spec"]["settings"] == {"settle": duration}
+
+
+def test_every_field_but_the_target_stays() -> None:
+    spec = pod_migrations.schema()["properties"]["spec"]
+    assert {*pod_migrations.NEEDED, *pod_migrations.OPTIONAL, "target"} == {*spec["properties"]}
+    assert {*spec["required"]} == {*pod_migrations.NEEDED}
+
+
+def test_a_target_that_was_left_out_is_set_once(server: Server) -> None:
+    server.migration(target=None)
+    with pytest.raises(errors.Invalid, match="so the target must be another node"):
+        server.api.patch(POD_MIGRATIONS, "default", "m", {"spec": {"target": "n1"}})
+    change: Object = {"spec": {"target": "n2", "asked": False}}
+    with pytest.raises(errors.Invalid, match="the spec of a migration cannot be changed"):
+        server.api.patch(POD_MIGRATIONS, "default", "m", change)
+    chosen = server.api.patch(POD_MIGRATIONS, "default", "m", {"spec": {"target": "n2"}})
+    assert chosen["spec"]["target"] == "n2"
+    for target in ("n3", None):
+        with pytest.raises(errors.Invalid, match="the spec of a migration cannot be changed"):
+            server.api.patch(POD_MIGRATIONS, "default", "m", {"spec": {"target": target}})
 
 
 def test_what_was_asked_for_stays(server: Server) -> None:

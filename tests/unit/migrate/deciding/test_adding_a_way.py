@@ -11,8 +11,7 @@ import pytest
 
 from rescheduler.config.migration import BY_NAME
 from rescheduler.migrate.deciding import ways
-from rescheduler.model.podmigration import Method
-from rescheduler.model.podmigration.methods import ORIGINAL_FIRST
+from rescheduler.model.podmigration import Way
 
 ROOT = Path(__file__).parents[4]
 TOY = '''
@@ -22,13 +21,13 @@ from rescheduler.migrate.deciding import timeouts
 from rescheduler.migrate.deciding.actions import Action, End, Evict
 from rescheduler.migrate.deciding.facts import Intent, Progress, View
 from rescheduler.migrate.deciding.outcomes import Outcome
-from rescheduler.migrate.deciding.way import NOT_FOR_IT, Case, Hindrance, Way
+from rescheduler.migrate.deciding.way import NOT_FOR_IT, Case, Decider, Hindrance
 from rescheduler.model.objects import Object
-from rescheduler.model.podmigration import Method, Reason
+from rescheduler.model.podmigration import Reason, Way
 
 
 def why_not(case: Case) -> Hindrance | End | None:
-    return None if case.wanted is Method.TOY else NOT_FOR_IT
+    return None if case.wanted is Way.TOY else NOT_FOR_IT
 
 
 def next_action(intent: Intent, view: View, progress: Progress) -> Action:
@@ -42,7 +41,7 @@ def new_pod(intent: Intent, view: View, progress: Progress) -> Object | None:
     return None
 
 
-WAY = Way(method=Method.TOY, why_not=why_not, next_action=next_action, new_pod=new_pod)
+WAY = Decider(way=Way.TOY, why_not=why_not, next_action=next_action, new_pod=new_pod)
 '''
 ONE_MOVE = """
 import json
@@ -85,7 +84,7 @@ async def main():
             outcome = await handle.ended()
         record = await kube.get(POD_MIGRATIONS, meta["namespace"], handle.record)
         uids = [each["metadata"]["uid"] for each in cluster.store.all(PODS)]
-        return record["status"]["method"], outcome.message, meta["uid"] in uids
+        return record["status"]["way"], outcome.message, meta["uid"] in uids
 
 
 print(json.dumps(virtual_time.run(main())))
@@ -106,11 +105,13 @@ def test_one_folder_one_row_and_its_name(tmp_path: Path) -> None:
     (source / "migrate/deciding/toy/__init__.py").touch()
     (source / "migrate/deciding/toy/way.py").write_text(TOY)
     # A row of the table: what everybody has to know of it.
-    last = r'^    STEER = "Steer", False, True$'
-    table = source / "model/podmigration/methods.py"
-    _with_a_line(table, last, '    TOY = "Toy", False, True\n    STEER = "Steer", False, True')
+    last = '    RECREATE = "Recreate", False, True'
+    table = source / "model/podmigration/ways.py"
+    _with_a_line(table, f"^{last}$", f'    TOY = "Toy", False, True\n{last}')
     # The fields of records that name it.
-    _with_a_line(source / "crd.yaml", r"enum: \[Surge, Steer, Copy\]", "enum: [Surge, Steer, Toy]")
+    _with_a_line(
+        source / "crd.yaml", r"enum: \[Surge, Recreate, Copy\]", "enum: [Surge, Recreate, Toy]"
+    )
     ended = subprocess.run(
         [sys.executable, "-c", ONE_MOVE],
         cwd=tmp_path,
@@ -124,15 +125,15 @@ def test_one_folder_one_row_and_its_name(tmp_path: Path) -> None:
     assert told == ["Toy", "it toyed", False]
 
 
-@pytest.mark.parametrize("method", Method)
-def test_each_way_is_found_by_its_name(method: Method) -> None:
-    assert ways.of(method).method is method
+@pytest.mark.parametrize("way", Way)
+def test_each_way_is_found_by_its_name(way: Way) -> None:
+    assert ways.of(way).way is way
 
 
-def test_who_can_be_two_for_a_while_is_asked_before_the_original_goes_first() -> None:
-    assert [each.method.value for each in ways.IN_ORDER] == ["Surge", "Copy", "Steer"]
+def test_who_can_be_two_for_a_while_is_asked_before_it_is_recreated() -> None:
+    assert [each.way.value for each in ways.IN_ORDER] == ["Surge", "Copy", "Recreate"]
 
 
 def test_the_configuration_offers_what_the_table_says() -> None:
-    assert BY_NAME == ("Surge", "Steer")
-    assert ORIGINAL_FIRST is Method.STEER
+    assert BY_NAME == ("Surge", "Recreate")
+    assert not Way.RECREATE.makes_a_copy

@@ -13,7 +13,7 @@ from rescheduler.migrate.deciding.facts import Intent, Owner, Progress, View
 from rescheduler.migrate.deciding.missed import is_missed
 from rescheduler.migrate.deciding.surge import withholding
 from rescheduler.model import names
-from rescheduler.model.podmigration import Method
+from rescheduler.model.podmigration import Way
 from tests.unit.migrate.toy_cluster import ToyCluster
 
 Change = Callable[[ToyCluster], None]
@@ -31,7 +31,7 @@ def scene(
     return cluster.intent, replace(cluster.view(), **of_view)
 
 
-def choose(intent: Intent, view: View) -> Method | End:
+def choose(intent: Intent, view: View) -> Way | End:
     return choosing.choose(intent, view, Progress(now=intent.requested_at))
 
 
@@ -75,21 +75,19 @@ def _owned(intent: Intent, kind: str) -> Intent:
 
 
 def test_a_pod_of_a_replica_set_surges() -> None:
-    assert choose(*scene()) is Method.SURGE
+    assert choose(*scene()) is Way.SURGE
 
 
 def test_a_pod_that_nobody_controls_is_copied() -> None:
-    assert choose(*scene(alone=True)) is Method.COPY
+    assert choose(*scene(alone=True)) is Way.COPY
 
 
 @pytest.mark.parametrize("kind", ["StatefulSet", "Job", "Widget"])
-def test_others_are_evicted_and_steered_where_they_may_be_interrupted(kind: str) -> None:
+def test_others_are_evicted_and_steered_where_they_may_be_recreated(kind: str) -> None:
     intent, view = scene()
     intent = _owned(intent, kind)
-    assert choose(replace(intent, may_interrupt=True), view) is Method.STEER
-    assert (
-        why_not(intent, view) == f"NotMovable: its move would interrupt it: it is one of a {kind}"
-    )
+    assert choose(replace(intent, may_recreate=True), view) is Way.RECREATE
+    assert why_not(intent, view) == f"NotMovable: its move would recreate it: it is one of a {kind}"
 
 
 @pytest.mark.parametrize(
@@ -101,7 +99,7 @@ def test_others_are_evicted_and_steered_where_they_may_be_interrupted(kind: str)
 )
 def test_some_cannot_be_moved_at_all(kind: str, reason: str) -> None:
     intent, view = scene()
-    forced = replace(_owned(intent, kind), may_interrupt=True, method=Method.STEER)
+    forced = replace(_owned(intent, kind), may_recreate=True, way=Way.RECREATE)
     assert why_not(forced, view) == f"NotMovable: {reason}"
 
 
@@ -135,25 +133,25 @@ def _unready(cluster: ToyCluster) -> None:
 
 @pytest.mark.parametrize("kind", ["ReplicaSet", "StatefulSet", "Job"])
 def test_who_is_not_ready_is_evicted_when_somebody_asks(kind: str) -> None:
-    """Though nobody allowed interruptions: nobody is interrupted."""
+    """Though nobody allowed it to be recreated: nobody misses it."""
     intent, view = scene(_unready)
     if kind != "ReplicaSet":
         intent = _owned(intent, kind)
-    assert choose(replace(intent, asked=True), view) is Method.STEER
-    assert choose(intent, view) is not Method.STEER
-    told = replace(intent, asked=True, method=Method.SURGE)
-    assert why_not(told, view).startswith("NotMovable: its move would interrupt it, and Surge is")
+    assert choose(replace(intent, asked=True), view) is Way.RECREATE
+    assert choose(intent, view) is not Way.RECREATE
+    told = replace(intent, asked=True, way=Way.SURGE)
+    assert why_not(told, view).startswith("NotMovable: its move would recreate it, and Surge is")
 
 
 def test_who_is_not_ready_and_has_no_controller_is_copied_all_the_same() -> None:
     intent, view = scene(_unready, alone=True)
-    assert choose(replace(intent, asked=True), view) is Method.COPY
+    assert choose(replace(intent, asked=True), view) is Way.COPY
 
 
 def test_work_begins_anew_when_somebody_asks() -> None:
     intent, view = scene(_spec(restartPolicy="OnFailure"), alone=True)
     assert "its work would be done twice" in why_not(intent, view)
-    assert choose(replace(intent, asked=True), view) is Method.COPY
+    assert choose(replace(intent, asked=True), view) is Way.COPY
 
 
 # ---------------------------------------------------------------------- where there cannot be two
@@ -213,8 +211,8 @@ def test_where_there_cannot_be_two_it_is_steered_or_stays(
     change: Change | None, of_view: dict[str, Any], reason: str
 ) -> None:
     intent, view = scene(change, **of_view)
-    assert why_not(intent, view) == f"NotMovable: its move would interrupt it: {reason}"
-    assert choose(replace(intent, may_interrupt=True), view) is Method.STEER
+    assert why_not(intent, view) == f"NotMovable: its move would recreate it: {reason}"
+    assert choose(replace(intent, may_recreate=True), view) is Way.RECREATE
 
 
 def test_only_others_are_led_astray_by_what_a_copy_lacks() -> None:
@@ -223,13 +221,13 @@ def test_only_others_are_led_astray_by_what_a_copy_lacks() -> None:
     spread = {"topologySpreadConstraints": [{"labelSelector": selector}]}
     for sibling in cluster.siblings:
         sibling["spec"] |= spread
-    assert choose(cluster.intent, cluster.view()) is Method.SURGE
+    assert choose(cluster.intent, cluster.view()) is Way.SURGE
     stranger = {"metadata": {"name": "other", "uid": "other"}, "spec": spread}
     view = replace(cluster.view(), neighbours=(*cluster.view().neighbours, stranger))
     assert withholding.NO_LABEL_TO_LACK in why_not(cluster.intent, view)
     ended = stranger | {"status": {"phase": "Succeeded"}}
     view = replace(cluster.view(), neighbours=(*cluster.view().neighbours, ended))
-    assert choose(cluster.intent, view) is Method.SURGE
+    assert choose(cluster.intent, view) is Way.SURGE
 
 
 def _gate(cluster: ToyCluster) -> None:
@@ -239,7 +237,7 @@ def _gate(cluster: ToyCluster) -> None:
 
 def test_services_may_miss_the_label_until_the_adoption() -> None:
     cluster = ToyCluster(by_hash=True)
-    assert choose(cluster.intent, cluster.view()) is Method.SURGE
+    assert choose(cluster.intent, cluster.view()) is Way.SURGE
 
 
 def test_unless_a_readiness_gate_may_wait_for_the_copy_to_be_an_endpoint() -> None:
@@ -247,7 +245,7 @@ def test_unless_a_readiness_gate_may_wait_for_the_copy_to_be_an_endpoint() -> No
     _gate(cluster)
     assert withholding.NO_GATE_WOULD_OPEN in why_not(cluster.intent, cluster.view())
     cluster.by_hash = False
-    assert choose(cluster.intent, cluster.view()) is Method.SURGE
+    assert choose(cluster.intent, cluster.view()) is Way.SURGE
     # What hinders without gates, too, is named.
     cluster.by_hash = True
     view = replace(cluster.view(), network_policies=(_policy(cluster),))
@@ -295,7 +293,7 @@ def test_a_service_that_would_not_select_the_copy_even_then_forbids() -> None:
     ids=["shared-claim", "config", "local"],
 )
 def test_what_two_can_have_does_not_hinder(change: Change, of_view: dict[str, Any]) -> None:
-    assert choose(*scene(change, **of_view)) is Method.SURGE
+    assert choose(*scene(change, **of_view)) is Way.SURGE
 
 
 def test_a_stateful_set_adopts_only_what_has_the_name_of_one_of_its_pods() -> None:
@@ -303,9 +301,9 @@ def test_a_stateful_set_adopts_only_what_has_the_name_of_one_of_its_pods() -> No
     parent = intent.copy.rpartition("-")[0]
     selector = {"selector": {"matchLabels": {"app": "web"}}}
     view = replace(view, stateful_sets=({"metadata": {"name": parent}, "spec": selector},))
-    assert choose(replace(intent, id="abcdefabcdef"), view) is Method.SURGE
+    assert choose(replace(intent, id="abcdefabcdef"), view) is Way.SURGE
     # Hexadecimal digits may all be decimal ones.
-    reason = f"its move would interrupt it: another StatefulSet would adopt the copy: {parent}"
+    reason = f"its move would recreate it: another StatefulSet would adopt the copy: {parent}"
     assert why_not(replace(intent, id="123456789012"), view) == f"NotMovable: {reason}"
 
 
@@ -328,13 +326,13 @@ def test_work_that_would_begin_anew_is_left_alone_unless_it_may_be(
 ) -> None:
     intent, view = scene(_spec(**changes), alone=True)
     assert why_not(intent, view) == f"NotMovable: {reason}"
-    assert choose(replace(intent, may_interrupt=True), view) is Method.COPY
+    assert choose(replace(intent, may_recreate=True), view) is Way.COPY
 
 
 def test_a_pod_without_an_owner_on_a_disk_cannot_be_moved() -> None:
     intent, view = scene(ON_A_CLAIM, alone=True)
     reason = "one node at a time may have its PersistentVolumeClaim data"
-    assert why_not(replace(intent, may_interrupt=True), view) == f"NotMovable: {reason}"
+    assert why_not(replace(intent, may_recreate=True), view) == f"NotMovable: {reason}"
 
 
 # ---------------------------------------------------------------------- as somebody wants it
@@ -342,19 +340,19 @@ def test_a_pod_without_an_owner_on_a_disk_cannot_be_moved() -> None:
 
 def test_the_record_has_the_first_word() -> None:
     intent, view = scene(_annotated(way="Surge"))
-    assert choose(replace(intent, method=Method.STEER), view) is Method.STEER
+    assert choose(replace(intent, way=Way.RECREATE), view) is Way.RECREATE
 
 
 def test_then_the_annotation_of_the_pod() -> None:
-    intent, view = scene(_annotated(way="Steer"))
+    intent, view = scene(_annotated(way="Recreate"))
     wants_surge = replace(intent.settings, way="Surge")
-    assert choose(replace(intent, settings=wants_surge), view) is Method.STEER
+    assert choose(replace(intent, settings=wants_surge), view) is Way.RECREATE
 
 
 def test_then_the_setting() -> None:
     intent, view = scene()
-    wants_steering = replace(intent.settings, way="Steer")
-    assert choose(replace(intent, settings=wants_steering), view) is Method.STEER
+    wants_recreate = replace(intent.settings, way="Recreate")
+    assert choose(replace(intent, settings=wants_recreate), view) is Way.RECREATE
 
 
 @pytest.mark.parametrize("change", [_annotated(way="Surge"), None])
@@ -366,35 +364,35 @@ def test_by_surge_or_not_at_all(change: Change | None) -> None:
 
     intent, view = scene(both)
     settings = replace(intent.settings, way="Surge")
-    intent = replace(intent, may_interrupt=True, settings=settings)
+    intent = replace(intent, may_recreate=True, settings=settings)
     assert why_not(intent, view).startswith(
-        "NotMovable: its move would interrupt it, and Surge is asked for: its Deployment has"
+        "NotMovable: its move would recreate it, and Surge is asked for: its Deployment has"
     )
 
 
 def test_another_value_of_the_annotation_is_refused_with_those_there_are() -> None:
-    reason = "its annotation rescheduler.io/way is 'surge': it can be Surge or Steer"
+    reason = "its annotation rescheduler.io/way is 'surge': it can be Surge or Recreate"
     assert why_not(*scene(_annotated(way="surge"))) == f"NotMovable: {reason}"
 
 
 def test_a_pod_that_nobody_would_make_anew_is_not_evicted_first() -> None:
     reason = "it cannot be evicted: nobody would make it anew"
-    intent, view = scene(_annotated(way="Steer"), alone=True)
+    intent, view = scene(_annotated(way="Recreate"), alone=True)
     assert why_not(intent, view) == f"NotMovable: {reason}"
     intent, view = scene(alone=True)
-    assert why_not(replace(intent, method=Method.STEER), view) == f"NotMovable: {reason}"
-    settings = replace(intent.settings, way="Steer")
-    assert choose(replace(intent, settings=settings), view) is Method.COPY
+    assert why_not(replace(intent, way=Way.RECREATE), view) == f"NotMovable: {reason}"
+    settings = replace(intent.settings, way="Recreate")
+    assert choose(replace(intent, settings=settings), view) is Way.COPY
 
 
 def test_surge_means_a_copy_where_nobody_controls_the_pod() -> None:
-    assert choose(*scene(_annotated(way="Surge"), alone=True)) is Method.COPY
+    assert choose(*scene(_annotated(way="Surge"), alone=True)) is Way.COPY
 
 
 def test_a_pod_that_somebody_controls_is_not_copied() -> None:
     intent, view = scene()
     reason = "only pods that nobody controls are copied"
-    assert why_not(replace(intent, method=Method.COPY), view) == f"NotMovable: {reason}"
+    assert why_not(replace(intent, way=Way.COPY), view) == f"NotMovable: {reason}"
 
 
 # ------------------------------------------------------------------ who is missed

@@ -174,9 +174,9 @@ def test_a_process_that_takes_it_up_counts_anew() -> None:
     assert action.seconds == LONG.linger_seconds
 
 
-@pytest.mark.parametrize(("seconds", "number"), [(1, 1), (10, 1), (12, 2), (25, 3)])
+@pytest.mark.parametrize(("seconds", "number"), [(1, 1), (8, 2), (12, 2), (25, 4)])
 def test_its_kubelet_is_put_off_for_as_long(seconds: int, number: int) -> None:
-    """It looks every ten seconds, and the admission policy counts this number down."""
+    """And for the hand-over. It looks every ten seconds, and the admission policy counts down."""
     cluster = ToyCluster(settings=replace(SETTINGS, linger_seconds=seconds))
     said = {
         condition["message"].partition(" times its kubelet is put off; ")[0]

@@ -15,7 +15,7 @@ from rescheduler.migrate.deciding.outcomes import Outcome
 from rescheduler.migrate.deciding.records import InvalidRecord, MigrationStatus
 from rescheduler.model import names, podmigration
 from rescheduler.model.moves import Move, Way
-from rescheduler.model.podmigration import Method, Phase, Reason, Step
+from rescheduler.model.podmigration import Phase, Reason, Step
 from tests.unit.migrate.documents import move, record
 
 NOW = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
@@ -47,7 +47,7 @@ def test_what_is_asked_for_is_what_is_read() -> None:
         fallback="Never",
         temporary_budget=TemporaryBudget(max_unavailable="25%"),
     )
-    asked = move(reason="cpu 91 %", asked=True, way=Way.RESTART)
+    asked = move(reason="cpu 91 %", asked=True, way=Way.RECREATE)
     body = records.build(asked, settings, attempt=2, group="abc", group_size=3)
     body["metadata"]["creationTimestamp"] = "2026-01-02T03:04:05Z"
     intent = records.intent_of(json.loads(json.dumps(body)), Migration())
@@ -57,8 +57,8 @@ def test_what_is_asked_for_is_what_is_read() -> None:
         "node-a",
         "node-b",
     )
-    assert intent.method is Method.STEER
-    assert intent.may_interrupt
+    assert intent.way is podmigration.Way.RECREATE
+    assert intent.may_recreate
     assert intent.asked
     assert (intent.attempt, intent.group, intent.group_size) == (2, "abc", 3)
     assert intent.reason == "cpu 91 %"
@@ -86,8 +86,8 @@ def test_what_a_command_forces_travels_with_the_record() -> None:
 
 
 def test_how_one_that_is_not_ready_moves_is_chosen_when_its_turn_comes() -> None:
-    intent = _read(move(asked=True, way=Way.RESTART, is_ready=False))
-    assert (intent.method, intent.may_interrupt) == (None, False)
+    intent = _read(move(asked=True, way=Way.RECREATE, is_ready=False))
+    assert (intent.way, intent.may_recreate) == (None, False)
 
 
 def test_a_migration_keeps_the_settings_of_when_it_was_asked_for() -> None:
@@ -110,8 +110,8 @@ def test_a_person_may_leave_out_what_has_a_default() -> None:
     settings = replace(Migration(), settle_seconds=7.0)
     intent = records.intent_of(written, settings)
     assert intent.settings == settings
-    assert intent.method is None
-    assert not intent.may_interrupt
+    assert intent.way is None
+    assert not intent.may_recreate
     assert intent.strategy == "Manual"
 
 
@@ -147,7 +147,7 @@ def test_again_is_the_same_request_with_the_next_attempt() -> None:
 STATUS = MigrationStatus(
     phase=Phase.IN_PROGRESS,
     step=Step.WAIT_READY,
-    method=Method.SURGE,
+    way=podmigration.Way.SURGE,
     message="the copy is not Ready",
     started_at=NOW,
     owner=Owner("apps/v1", "ReplicaSet", "web", "rs"),

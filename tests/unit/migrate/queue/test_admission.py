@@ -36,8 +36,8 @@ def begin(
     )
 
 
-def of(workload: str, *, restarted: bool = False) -> Workload:
-    return Workload(uid=workload, is_restarted=restarted)
+def of(workload: str, *, recreated: bool = False) -> Workload:
+    return Workload(uid=workload, is_recreated=recreated)
 
 
 def test_no_more_than_there_is_room_for_and_in_order() -> None:
@@ -57,17 +57,17 @@ def test_of_what_takes_nothing_away_all_at_once_unless_a_limit_is_set() -> None:
     assert begin(pods, limits=two, workloads=dict(workloads)) == ["a", "b"]
 
 
-def test_of_what_is_restarted_only_one_whatever_is_configured() -> None:
+def test_of_what_is_recreated_only_one_whatever_is_configured() -> None:
     pods = [record(name) for name in "ab"]
-    workloads = {f"uid-of-{name}": of("sts", restarted=True) for name in "ab"}
+    workloads = {f"uid-of-{name}": of("sts", recreated=True) for name in "ab"}
     assert begin(pods, limits=InFlight(per_workload=50), workloads=dict(workloads)) == ["a"]
 
 
 def test_while_a_pod_of_a_workload_is_missing_no_other_of_it_begins() -> None:
     workloads = {f"uid-of-{name}": of("rs") for name in "ab"}
-    steered = record("a", status={"method": "Steer", "phase": "InProgress", "step": "WaitGone"})
+    steered = record("a", status={"way": "Recreate", "phase": "InProgress", "step": "WaitGone"})
     assert begin([record("b")], [steered], workloads=dict(workloads)) == []
-    ending = record("a", status={"method": "Surge", "phase": "InProgress", "step": "WaitGone"})
+    ending = record("a", status={"way": "Surge", "phase": "InProgress", "step": "WaitGone"})
     assert begin([record("b")], [ending], workloads=dict(workloads)) == ["b"]
 
 
@@ -82,14 +82,14 @@ def test_so_many_start_on_a_node_at_a_time() -> None:
 @pytest.mark.parametrize("step", ["WaitGroup", "Leave", "HandOver", "WaitGone", "TakeBack"])
 def test_a_copy_that_runs_is_no_start(step: str) -> None:
     limits = InFlight(per_node=1)
-    status = {"phase": "InProgress", "step": step, "method": "Surge"}
+    status = {"phase": "InProgress", "step": step, "way": "Surge"}
     running = [record("x", status=status)]
     assert begin([record("a")], running, limits=limits) == ["a"]
 
 
 def test_a_successor_that_is_still_to_come_is_a_start() -> None:
     limits = InFlight(per_node=1)
-    status = {"phase": "InProgress", "step": "WaitGone", "method": "Steer"}
+    status = {"phase": "InProgress", "step": "WaitGone", "way": "Recreate"}
     running = [record("x", status=status)]
     assert begin([record("a")], running, limits=limits) == []
 

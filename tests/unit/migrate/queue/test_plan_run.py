@@ -9,7 +9,7 @@ import pytest
 from rescheduler.kube import errors
 from rescheduler.migrate.deciding.outcomes import Outcome
 from rescheduler.migrate.queue.plan_run import PlanRun
-from rescheduler.model.moves import Move
+from rescheduler.model.moves import Denial, Move
 from rescheduler.model.podmigration import Reason
 
 MOVED = Outcome(moved=True, reason=Reason.COMPLETED, message="")
@@ -60,6 +60,9 @@ class Migrator:
             self.ends[each.pod] = asyncio.get_running_loop().create_future()
             self.serving[each.pod] = asyncio.Event()
         return [Handle(self.ends[each.pod], self.serving[each.pod]) for each in moves]
+
+    async def deny(self, denials: Sequence[Denial]) -> None:
+        raise NotImplementedError(denials)
 
     async def take_over(self, pod: str) -> None:
         self.serving[pod].set()

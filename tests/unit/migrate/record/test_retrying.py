@@ -68,16 +68,16 @@ def test_what_is_not_over_or_went_well_is_left_alone() -> None:
     assert due([record(strategy="Manual"), record("b", phase="Completed")], SETTINGS, NOW) == []
 
 
-def test_one_that_may_be_interrupted_goes_another_way_when_no_copy_may_be_made() -> None:
+def test_one_that_may_be_recreated_goes_another_way_when_no_copy_may_be_made() -> None:
     refused = failed(reason="CopyRefused")
     assert due([refused], SETTINGS, NOW) == []
-    refused["spec"]["mayInterrupt"] = True
+    refused["spec"]["mayRecreate"] = True
     assert due([refused], SETTINGS, NOW) == [refused]
 
 
 def test_but_not_for_ever() -> None:
     refused = [failed(n, ended="2025-01-01T00:00:00Z", reason="CopyRefused") for n in (1, 2, 3)]
     for each in refused:
-        each["spec"]["mayInterrupt"] = True
+        each["spec"]["mayRecreate"] = True
     assert due(refused[:2], SETTINGS, NOW) == [refused[1]]
     assert due(refused, SETTINGS, NOW) == []

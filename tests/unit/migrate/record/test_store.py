@@ -19,7 +19,7 @@ def test_a_record_that_cannot_be_read_is_left_alone() -> None:
     known = store()
     wrong: list[dict[str, Any]] = [
         {"step": "Jump"},
-        {"method": "Fly"},
+        {"way": "Fly"},
         {"startTime": "soon"},
         {"owner": "me"},
     ]

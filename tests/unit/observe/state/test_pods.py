@@ -318,7 +318,7 @@ def test_what_no_node_has_fits_nowhere_and_makes_no_column() -> None:
     (waiting,) = snapshot.pods_of(snapshot.pending)
     assert waiting.requests["example.com/r7"] == 2
     (row,) = snapshot.pending
-    assert snapshot.requests[snapshot.pods.asks[row], UNAVAILABLE_COLUMN] == 500
+    assert snapshot.requests[snapshot.pods.request_set[row], UNAVAILABLE_COLUMN] == 500
     assert not snapshot.room[:, UNAVAILABLE_COLUMN].any()
 
 

@@ -109,7 +109,7 @@ def _refused(cluster: Cluster, pod: Object, move: Move) -> Iterator[str]:
     successor = copy.deepcopy(pod)
     del successor["spec"]["nodeName"]
     without = {key: each for key, each in cluster.pods.items() if each is not pod}
-    others = without if move.way is Way.RESTART else cluster.pods
+    others = without if move.way is Way.RECREATE else cluster.pods
     there = Cluster(nodes=cluster.nodes, pods=others, others=cluster.others)
     for rule in scheduler_rules.why_not(there, successor, move.target):
         yield f"the scheduler would refuse it: {rule}"
@@ -148,7 +148,7 @@ def why_it_stays(cluster: Cluster, pod: Object, move: Move) -> Iterator[str]:
         ),
         "there cannot be two of its ports": move.way is Way.SURGE
         and bool(scheduler_rules.ports_of(pod)),
-        "nobody asked to interrupt it": move.way is Way.RESTART and not move.asked,
+        "nobody asked to recreate it": move.way is Way.RECREATE and not move.asked,
     }
     yield from (problem for problem, holds in problems.items() if holds)
     yield from _budgets(cluster, pod, move)
@@ -183,7 +183,7 @@ def _budgets(cluster: Cluster, pod: Object, move: Move) -> Iterator[str]:
         status = budget["status"]
         if status["disruptionsAllowed"] > 0:
             continue
-        if move.way is Way.RESTART:
+        if move.way is Way.RECREATE:
             yield "its budget allows no disruption"
         elif status["currentHealthy"] < status["desiredHealthy"]:
             yield "its budget has less than it wants"

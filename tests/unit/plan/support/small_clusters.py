@@ -100,7 +100,7 @@ def _usage(state: Snapshot, cpu_used: Mapping[str, float], outage: str) -> Usage
     """Nodes use the figures given, and no memory; pods use what they ask for."""
     known = np.array([node.name in cpu_used for node in state.nodes], bool)
     cpu = np.array([cpu_used.get(node.name, np.nan) for node in state.nodes])
-    of_pods = np.array([state.requests[number] for number in state.pods.asks], np.float64)
+    of_pods = np.array([state.requests[number] for number in state.pods.request_set], np.float64)
     return Usage(
         source="test",
         as_of=1.0,

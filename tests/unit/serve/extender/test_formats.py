@@ -83,6 +83,18 @@ def test_what_is_no_question_is_refused(sent: bytes, words: str) -> None:
         formats.question(sent)
 
 
+def test_names_that_come_again_are_read_once() -> None:
+    reader = formats.Reader()
+    first = reader.question(body(Pod=POD, NodeNames=["a", "b"])).names
+    assert reader.question(body(Pod={}, NodeNames=["a", "b"])).names is first
+    assert reader.question(body(Pod=POD, NodeNames=["b", "a"])).names == ["b", "a"]
+    assert reader.question(body(Pod=POD, NodeNames=["a", "b"])).names == ["a", "b"]
+    assert reader.question(body(Pod=POD, NodeNames=None, Nodes=NODES)).names == ["a", "b"]
+    with pytest.raises(BadRequest):
+        reader.question(body(Pod=POD, NodeNames=["a", 1]))
+    assert reader.question(body(Pod=POD, NodeNames=[])).names == []
+
+
 def test_scores_are_whole_numbers_of_hosts() -> None:
     assert json.loads(formats.priorities(["a", "b"], [10, 0])) == [
         {"Host": "a", "Score": 10},

@@ -5,8 +5,8 @@ from typing import Final
 from rescheduler.migrate.deciding import missed, verdicts
 from rescheduler.migrate.deciding.actions import End
 from rescheduler.migrate.deciding.surge import rehearsing, surge, withholding
-from rescheduler.migrate.deciding.way import NOT_FOR_IT, Case, Hindrance, Way, copy_of
-from rescheduler.model.podmigration import Method
+from rescheduler.migrate.deciding.way import NOT_FOR_IT, Case, Decider, Hindrance, copy_of
+from rescheduler.model.podmigration import Way
 
 
 def _why_not(case: Case) -> Hindrance | End | None:
@@ -15,7 +15,7 @@ def _why_not(case: Case) -> Hindrance | End | None:
         return NOT_FOR_IT
     if intent.owner.known_as != "ReplicaSet":
         return Hindrance(f"it is one of a {intent.owner.known_as}")
-    if case.wanted not in (None, Method.SURGE):
+    if case.wanted not in (None, Way.SURGE):
         return NOT_FOR_IT
     if replica_set is None:
         return verdicts.not_now("its ReplicaSet is gone")
@@ -28,8 +28,8 @@ def _why_not(case: Case) -> Hindrance | End | None:
     return Hindrance(refusal.message, refusal) if refusal else None
 
 
-WAY: Final = Way(
-    method=Method.SURGE,
+WAY: Final = Decider(
+    way=Way.SURGE,
     why_not=_why_not,
     next_action=surge.next_action,
     new_pod=copy_of,

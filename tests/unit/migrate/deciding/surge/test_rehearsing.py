@@ -9,7 +9,7 @@ from rescheduler.migrate.deciding.actions import Action, CreateCopy, End, GiveUp
 from rescheduler.migrate.deciding.deciding import decide
 from rescheduler.migrate.deciding.facts import Progress, Rehearsed
 from rescheduler.migrate.deciding.surge import rehearsing
-from rescheduler.model.podmigration import Method, Reason
+from rescheduler.model.podmigration import Reason, Way
 from tests.unit.migrate.driving import Drive
 from tests.unit.migrate.toy_cluster import ToyCluster
 
@@ -52,25 +52,25 @@ def test_what_was_said_of_an_earlier_template_is_asked_again() -> None:
     known = rehearsed(cluster)
     action = next_action(cluster, progress(cluster, rehearsed=known))
     assert isinstance(action, PatchPod)
-    assert action.note["method"] is Method.SURGE
+    assert action.note["way"] is Way.SURGE
 
 
-@pytest.mark.parametrize(("may_interrupt", "asked"), [(False, False), (False, True)])
-def test_a_refused_copy_leaves_the_pod_untouched(*, may_interrupt: bool, asked: bool) -> None:
+@pytest.mark.parametrize(("may_recreate", "asked"), [(False, False), (False, True)])
+def test_a_refused_copy_leaves_the_pod_untouched(*, may_recreate: bool, asked: bool) -> None:
     cluster = ToyCluster()
     known = progress(cluster, rehearsed=rehearsed(cluster, refusal=REFUSAL))
-    action = next_action(cluster, known, may_interrupt=may_interrupt, asked=asked)
+    action = next_action(cluster, known, may_recreate=may_recreate, asked=asked)
     assert isinstance(action, End)
     assert action.outcome == REFUSAL
     assert action.outcome.reason is Reason.COPY_REFUSED
 
 
-def test_it_is_evicted_instead_where_it_may_be_interrupted() -> None:
+def test_it_is_evicted_instead_where_it_may_be_recreated() -> None:
     cluster = ToyCluster()
     known = progress(cluster, rehearsed=rehearsed(cluster, refusal=REFUSAL))
-    action = next_action(cluster, known, may_interrupt=True)
-    assert action.note["method"] is Method.STEER
-    wanted = next_action(cluster, known, may_interrupt=True, method=Method.SURGE)
+    action = next_action(cluster, known, may_recreate=True)
+    assert action.note["way"] is Way.RECREATE
+    wanted = next_action(cluster, known, may_recreate=True, way=Way.SURGE)
     assert isinstance(wanted, End)
     assert wanted.outcome == REFUSAL
 
@@ -82,7 +82,7 @@ def test_whoever_goes_on_after_a_crash_hears_of_the_refusal_too() -> None:
     marking = next_action(cluster, progress(cluster, rehearsed=known))
     assert isinstance(marking, PatchPod)
     cluster.patch(cluster.original_uid, marking.change)
-    resumed = progress(cluster, method=Method.SURGE)
+    resumed = progress(cluster, way=Way.SURGE)
     assert isinstance(next_action(cluster, resumed), Rehearse)
     refused = replace(resumed, rehearsed=replace(known, refusal=REFUSAL))
     action = next_action(cluster, refused)

@@ -57,7 +57,7 @@ def _greedy(cluster: ToyCluster) -> None:
     greedy["spec"]["selector"] = {"matchLabels": {"app": "web"}}
 
 
-_INTERRUPTS = "its move would interrupt it: "
+_RECREATES = "its move would recreate it: "
 NOT_BEGUN = [
     (on("original", ToyCluster.stop), "NotNow", "the pod is terminating"),
     (on("original", _vanish), "NotNow", "the pod is gone"),
@@ -69,10 +69,10 @@ NOT_BEGUN = [
     (_paused, "NotNow", "its Deployment is paused"),
     (_name_taken, "NotNow", "a pod that is not ours has the name of the copy"),
     (_same_node, "NotMovable", "source and target are the same node"),
-    (_recreate, "NotMovable", f"{_INTERRUPTS}its Deployment has strategy Recreate: two of"),
-    (_names_a_node, "NotMovable", f"{_INTERRUPTS}its template names a node, past the scheduler"),
+    (_recreate, "NotMovable", f"{_RECREATES}its Deployment has strategy Recreate: two of"),
+    (_names_a_node, "NotMovable", f"{_RECREATES}its template names a node, past the scheduler"),
     (DISTURBANCES["two budgets appear"], "NotMovable", "several PodDisruptionBudgets select it"),
-    (_greedy, "NotMovable", f"{_INTERRUPTS}another ReplicaSet would adopt the copy: web-greedy"),
+    (_greedy, "NotMovable", f"{_RECREATES}another ReplicaSet would adopt the copy: web-greedy"),
 ]
 
 

@@ -1,0 +1,170 @@
+"""How many pods a second a real kube-scheduler binds: by itself, and asking us about each of them.
+
+The same burst waits each time until the scheduler starts; counted is from its first binding to its
+last. Both ways are measured twice, one after the other, on the same control plane.
+"""
+
+import asyncio
+import tempfile
+import time
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from os import environ
+from pathlib import Path
+from typing import Any, Final
+
+import aiohttp
+import yaml
+from rich.console import Console
+from rich.table import Table
+
+from bench.whole_run import free_port
+from testbed.api import Object
+from testbed.builders import deployment, pod_spec
+from testbed.instance import OwnedInstance
+from testbed.world import World, install_rights, make_world
+
+_NODES: Final = 200
+_PODS: Final = 1_000
+_ROUNDS: Final = 2
+_PATIENCE_SECONDS: Final = 300.0
+_FAST: Final = {"qps": 5_000, "burst": 10_000}
+"""Else what it may ask of the API server would be all that is measured."""
+_FILTERED: Final = 'rescheduler_extender_requests_total{result="ok",verb="filter"} '
+
+
+async def measure(table: Table) -> None:
+    table.add_section()
+    pods = int(environ.get("BENCH_BURST", str(_PODS)))
+    with OwnedInstance() as owned, tempfile.TemporaryDirectory() as folder:
+        await install_rights(owned.instance)
+        async with make_world(owned.instance, Path(folder), "burst") as world:
+            await world.add_nodes(_NODES, cpu="64", memory="256Gi", pods="250")
+            alone, asking = await _rates(owned, world, pods)
+    table.add_row(
+        f"pods bound a second, {pods:,} at once on {_NODES} nodes",
+        f"{_in_words(asking)} asking us",
+        f"{_in_words(alone)} by itself",
+    )
+
+
+def _in_words(rates: list[float]) -> str:
+    return ", ".join(f"{each:.0f}" for each in rates)
+
+
+async def _rates(owned: OwnedInstance, world: World, pods: int) -> tuple[list[float], list[float]]:
+    alone, asking = list[float](), list[float]()
+    ours = _Ours(owned, world)
+    by_itself = ours.document | {"profiles": [{"schedulerName": "default-scheduler"}]}
+    async with ours.running():
+        for _ in range(_ROUNDS):
+            alone.append(await _burst(owned, world, by_itself, pods))
+            before = await ours.filtered()
+            asking.append(await _burst(owned, world, await ours.printed(), pods))
+            if await ours.filtered() - before < pods:
+                raise RuntimeError("the scheduler has not asked about every pod")
+    return alone, asking
+
+
+async def _burst(owned: OwnedInstance, world: World, configuration: Object, pods: int) -> float:
+    """Pods a second."""
+    await asyncio.to_thread(owned.kill, "kube-scheduler")
+    spec = pod_spec(cpu="10m", memory="16Mi")
+    await world.create(deployment("burst", replicas=pods, spec=spec))
+    await world.wait("all wait", lambda: _are_there(world, pods))
+    path = world.folder / "kube-scheduler.yaml"
+    path.write_text(yaml.safe_dump(configuration))
+    counting = asyncio.create_task(_bound(world, pods))
+    await asyncio.to_thread(owned.start, "kube-scheduler", config=str(path))
+    first, last = await asyncio.wait_for(counting, _PATIENCE_SECONDS)
+    await world.delete_workload("burst")
+    await world.wait("they are gone", lambda: _are_there(world, 0))
+    return (pods - 1) / (last - first)
+
+
+async def _are_there(world: World, pods: int) -> bool:
+    return len(await world.pods("burst")) == pods
+
+
+async def _bound(world: World, pods: int) -> tuple[float, float]:
+    """When the first and when the last has a node, by when we hear of it."""
+    listed = await world.api.request("GET", f"/api/v1/namespaces/{world.name}/pods")
+    seen, times = set[str](), list[float]()
+    version = listed["metadata"]["resourceVersion"]
+    async for _, found in world.api.watch("Pod", world.name, version):
+        uid = found["metadata"].get("uid", "")
+        if uid not in seen and found["spec"].get("nodeName"):
+            seen.add(uid)
+            times.append(time.monotonic())
+        if len(seen) == pods:
+            break
+    return times[0], times[-1]
+
+
+class _Ours:
+    """`rescheduler run`, and the configuration of a scheduler that asks it."""
+
+    def __init__(self, owned: OwnedInstance, world: World) -> None:
+        self._world = world
+        self._port, self._metrics_port = free_port(), free_port()
+        self._file = world.folder / "operator.yaml"
+        self.document = self._document(owned.instance.folder)
+        self._file.write_text(yaml.safe_dump(self.document))
+
+    def _document(self, folder: Path) -> Object:
+        args = {
+            "enabledStrategies": [],
+            "extender": {"port": self._port},
+            "serving": {"port": self._metrics_port, "bindAddress": "127.0.0.1"},
+        }
+        return {
+            "apiVersion": "kubescheduler.config.k8s.io/v1",
+            "kind": "KubeSchedulerConfiguration",
+            "leaderElection": {"leaderElect": False},
+            "clientConnection": {"kubeconfig": str(folder / "scheduler.kubeconfig"), **_FAST},
+            "profiles": [
+                {
+                    "schedulerName": "default-scheduler",
+                    "plugins": {
+                        verb: {"enabled": [{"name": "Rescheduler"}]} for verb in ("filter", "score")
+                    },
+                    "pluginConfig": [{"name": "Rescheduler", "args": args}],
+                }
+            ],
+        }
+
+    async def printed(self) -> Object:
+        command = ("config", "scheduler", "-f", str(self._file))
+        done = await (await self._world.start_unprivileged(*command)).finish()
+        found: dict[str, Any] = yaml.safe_load(done.out)
+        return found
+
+    @asynccontextmanager
+    async def running(self) -> AsyncIterator[None]:
+        process = await self._world.start_command("run", "--config", str(self._file))
+        try:
+            await process.says("server listening")
+            await self._world.wait("it knows the cluster", self._is_ready)
+            yield
+        finally:
+            process.kill()
+            await process.finish()
+
+    async def _is_ready(self) -> bool:
+        return (await self._told("/readyz")).strip() == "ok"
+
+    async def _told(self, path: str) -> str:
+        url = f"http://127.0.0.1:{self._metrics_port}{path}"
+        async with aiohttp.ClientSession() as session, session.get(url) as answer:
+            return await answer.text()
+
+    async def filtered(self) -> float:
+        """Questions that were answered by more than letting everything pass."""
+        lines = (await self._told("/metrics")).splitlines()
+        return sum(float(each.split()[-1]) for each in lines if each.startswith(_FILTERED))
+
+
+if __name__ == "__main__":
+    rows = Table("FIGURE", "MEASURED", "BESIDE", box=None, padding=(0, 2))
+    asyncio.run(measure(rows))
+    Console(highlight=False, width=160).print(rows)

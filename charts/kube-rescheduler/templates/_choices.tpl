@@ -1,0 +1,27 @@
+{{/* Whether it may move pods. */}}
+{{- define "rescheduler.moves" -}}
+{{- if eq .Values.mode "Auto" }}true{{ end }}
+{{- end }}
+
+{{/* Whether the API server is to steer: where it can, and only for those who move pods. */}}
+{{- define "rescheduler.steers" -}}
+{{- $kind := "admissionregistration.k8s.io/v1/MutatingAdmissionPolicy" }}
+{{- $choice := toString .Values.admissionPolicy.enabled }}
+{{- $wanted := or (eq $choice "true") (and (eq $choice "auto") (.Capabilities.APIVersions.Has $kind)) }}
+{{- if and (include "rescheduler.moves" .) $wanted }}true{{ end }}
+{{- end }}
+
+{{/* Whether it is asked about the evictions of others. */}}
+{{- define "rescheduler.guards" -}}
+{{- if .Values.guard.enabled }}
+{{- if not (include "rescheduler.moves" .) }}
+{{- fail "guard.enabled needs mode: Auto, for whoever guards moves pods (--set mode=Auto)" }}
+{{- end }}true{{ end }}
+{{- end }}
+
+{{/* The commands look for it there, and the Lease is there. */}}
+{{- define "rescheduler.checked" -}}
+{{- if ne .Release.Namespace "kube-system" }}
+{{- fail (printf "kube-rescheduler belongs into kube-system: add --namespace kube-system (found %s)" .Release.Namespace) }}
+{{- end }}
+{{- end }}

@@ -1,0 +1,104 @@
+"""`rescheduler install`: the manifests, for whoever has the program and not its repository."""
+
+from importlib import resources
+from typing import Annotated, Any, Final, Literal
+
+import typer
+import yaml
+
+from rescheduler import __version__
+from rescheduler.cli.output import say
+from rescheduler.cli.wrong_flags import Problems
+
+EXAMPLES: Final = """Examples:
+  # Only to look: it plans and tells, and is granted no right to move anything
+  rescheduler install --print --image example/rescheduler:1 | kubectl apply -f -
+
+  # To move pods
+  rescheduler install --print --mode Auto --image example/rescheduler:1 | kubectl apply -f -
+
+  # Take it off again
+  rescheduler install --print --mode Auto | kubectl delete -f -"""
+
+_FILES: Final = ("crd.yaml", "rbac.yaml", "policies.yaml", "config.yaml", "deployment.yaml")
+_OF_POLICIES: Final = ("MutatingAdmissionPolicy", "MutatingAdmissionPolicyBinding")
+_IMAGE: Final = f"kube-rescheduler:{__version__}"
+
+Document = dict[str, Any]
+
+
+def install(
+    *,
+    prints: Annotated[
+        bool, typer.Option("--print", help="Print the manifests, for kubectl apply -f -.")
+    ] = False,
+    mode: Annotated[
+        Literal["DryRun", "Auto"],
+        typer.Option(help="DryRun only plans and tells; Auto moves pods."),
+    ] = "DryRun",
+    image: Annotated[
+        str, typer.Option(metavar="NAME:TAG", help="The image; none is published.")
+    ] = _IMAGE,
+    admission_policy: Annotated[
+        bool,
+        typer.Option(
+            "--admission-policy/--no-admission-policy",
+            help="Policies by which the API server steers; off before Kubernetes 1.36.",
+        ),
+    ] = True,
+) -> None:
+    """Print what is to be installed in a cluster.
+
+    The same as kubectl apply -k manifests/rescheduler, or manifests/overlays/read-only, in the
+    repository. It asks no cluster and changes none.
+
+    Exit status: 0, 2 for wrong usage.
+    """
+    problems = Problems()
+    if not prints:
+        problems.refuse("--print", "is missing: rescheduler install --print | kubectl apply -f -")
+    if not image:
+        problems.refuse("--image", "is empty: name an image")
+    problems.raise_if_any()
+    chosen = to_move(image) if mode == "Auto" else to_look(image)
+    if not admission_policy:
+        chosen = [each for each in chosen if each["kind"] not in _OF_POLICIES]
+    say(yaml.safe_dump_all(chosen, sort_keys=False, width=100))
+
+
+def to_move(image: str) -> list[Document]:
+    """What manifests/rescheduler installs."""
+    documents = [document for file in _FILES for document in _read(file)]
+    _container(documents)["image"] = image
+    return documents
+
+
+def to_look(image: str) -> list[Document]:
+    """What manifests/overlays/read-only installs: nothing by which it could write."""
+    documents = [each for each in to_move(image) if not _is_for_moving(each)]
+    _container(documents)["args"].append("--dry-run")
+    _deployment(documents)["spec"]["replicas"] = 1
+    return documents
+
+
+def _is_for_moving(document: Document) -> bool:
+    kind, name = document["kind"], document["metadata"]["name"]
+    kinds = ("Role", "RoleBinding", "PodDisruptionBudget", *_OF_POLICIES)
+    return kind in kinds or name == "rescheduler-scheduler-moving"
+
+
+def _read(file: str) -> list[Document]:
+    folder = resources.files("rescheduler")
+    path = folder / file if file == "crd.yaml" else folder / "manifests" / file
+    return list(yaml.safe_load_all(path.read_text(encoding="utf-8")))
+
+
+def _deployment(documents: list[Document]) -> Document:
+    [found] = [each for each in documents if each["kind"] == "Deployment"]
+    return found
+
+
+def _container(documents: list[Document]) -> Document:
+    [found] = _deployment(documents)["spec"]["template"]["spec"]["containers"]
+    container: Document = found
+    return container

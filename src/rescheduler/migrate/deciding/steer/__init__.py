@@ -1,1 +1,0 @@
-"""Steer: the original goes first, and its successor is steered to the target. Pure."""

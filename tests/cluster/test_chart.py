@@ -1,0 +1,246 @@
+"""The Helm chart installs what kustomize installs for the same choices, and takes it off again."""
+
+import asyncio
+import os
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from testbed import build
+from testbed.api import Object
+from testbed.instance import Instance
+from tests.cluster.kubectl import (
+    BUDGET,
+    CRD,
+    DEPLOYED,
+    LOOKING,
+    MOVING,
+    POLICY,
+    WAIT_SECONDS,
+    WITHOUT_POLICY,
+    Kubectl,
+    composed,
+    until,
+    with_operator,
+)
+
+__all__ = ["with_operator"]
+
+CHART = str(Path(__file__).parents[2] / "charts" / "kube-rescheduler")
+WITH_POLICY = "admissionPolicy.enabled=true"
+BY_ITSELF = {"apiservice.apiregistration.k8s.io/v1alpha1.rescheduler.io"}
+
+
+class Helm:
+    """As an administrator runs it; without an instance it asks no server."""
+
+    def __init__(self, folder: Path, instance: Instance | None = None) -> None:
+        login = ("--kubeconfig", str(instance.admin_kubeconfig)) if instance else ()
+        self._start = (str(build.programs("helm") / "helm"), *login, "--namespace", "kube-system")
+        self._environment = {"PATH": os.environ["PATH"], "HOME": str(folder)}
+
+    async def __call__(self, *arguments: str) -> str:
+        done = await self.run(*arguments)
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    async def run(self, *arguments: str) -> subprocess.CompletedProcess[str]:
+        return await asyncio.to_thread(
+            subprocess.run,
+            [*self._start, *arguments],
+            capture_output=True,
+            text=True,
+            check=False,
+            env=self._environment,
+            timeout=WAIT_SECONDS,
+        )
+
+
+def setting(*values: str) -> list[str]:
+    return [part for value in values for part in ("--set", value)]
+
+
+# ------------------------------------------------------------------ the same objects
+
+
+def by_name(text: str) -> dict[tuple[str, str], Object]:
+    return {
+        (each["kind"], each["metadata"]["name"]): _read(each)
+        for each in yaml.safe_load_all(text)
+        if each
+    }
+
+
+def _read(document: Object) -> Object:
+    """Of a ConfigMap, what its files say, not how they are written."""
+    if document["kind"] != "ConfigMap":
+        return document
+    files = {name: yaml.safe_load(text) for name, text in document["data"].items()}
+    return {**document, "data": files}
+
+
+@pytest.mark.parametrize(
+    ("values", "components"),
+    [
+        ([], ["read-only"]),
+        (["mode=Auto", WITH_POLICY], []),
+        (["mode=Auto", WITH_POLICY, "networkPolicy.enabled=true"], ["network-policy"]),
+        (["mode=Auto", WITH_POLICY, "monitoring.enabled=true"], ["monitoring"]),
+        (["mode=Auto", WITH_POLICY, "guard.enabled=true"], ["guard"]),
+        (["mode=Auto", WITH_POLICY, "extender.enabled=true"], ["extender"]),
+        (
+            ["mode=Auto", WITH_POLICY, "guard.enabled=true", "extender.enabled=true"],
+            ["guard", "extender"],
+        ),
+        (
+            ["networkPolicy.enabled=true", "monitoring.enabled=true"],
+            ["network-policy", "monitoring", "read-only"],
+        ),
+    ],
+    ids=lambda each: ",".join(each) or "defaults",
+)
+async def test_the_same_choice_gives_the_same_objects(
+    kubectl: Path, tmp_path: Path, values: list[str], components: list[str]
+) -> None:
+    ours = by_name(await Helm(tmp_path)("template", "rescheduler", CHART, *setting(*values)))
+    folder = composed(tmp_path / "mine", *components)
+    theirs = by_name(await asyncio.to_thread(_kustomized, kubectl, folder))
+    assert ours == theirs
+
+
+async def test_the_same_without_the_policies(kubectl: Path, tmp_path: Path) -> None:
+    values = setting("mode=Auto", "admissionPolicy.enabled=false")
+    ours = by_name(await Helm(tmp_path)("template", "rescheduler", CHART, *values))
+    assert ours == by_name(await asyncio.to_thread(_kustomized, kubectl, str(WITHOUT_POLICY)))
+
+
+def _kustomized(kubectl: Path, folder: str) -> str:
+    command = [str(kubectl), "kustomize", folder]
+    return subprocess.run(command, capture_output=True, text=True, check=True).stdout
+
+
+async def test_every_value_has_its_effect(tmp_path: Path) -> None:
+    values: dict[str, Any] = {
+        "mode": "Auto",
+        "image": {
+            "repository": "here/rescheduler",
+            "tag": "7",
+            "pullPolicy": "Always",
+            "pullSecrets": ["login"],
+        },
+        "replicas": 3,
+        "verbosity": 4,
+        "config": {"cpuThreshold": 70, "serving": {"port": 9000}},
+        "resources": {"limits": {"memory": "1Gi"}},
+        "nodeSelector": {"pool": "infra"},
+        "tolerations": [{"key": "infra", "operator": "Exists"}],
+        "affinity": {"podAntiAffinity": {}},
+        "podAnnotations": {"team": "a"},
+        "podLabels": {"team": "a"},
+        "priorityClass": {"create": False, "name": "ours"},
+        "crds": {"keep": True},
+        "monitoring": {"enabled": True, "labels": {"release": "prometheus"}},
+    }
+    file = tmp_path / "values.yaml"
+    file.write_text(yaml.safe_dump(values))
+    found = by_name(await Helm(tmp_path)("template", "rescheduler", CHART, "-f", str(file)))
+    spec = found["Deployment", "rescheduler-scheduler"]["spec"]
+    pod, metadata = spec["template"]["spec"], spec["template"]["metadata"]
+    [container] = pod["containers"]
+    assert spec["replicas"] == 3
+    assert (container["image"], container["imagePullPolicy"]) == ("here/rescheduler:7", "Always")
+    assert "--v=4" in container["args"]
+    assert container["ports"] == [{"name": "http", "containerPort": 9000}]
+    assert container["resources"]["limits"] == {"memory": "1Gi"}
+    assert pod["imagePullSecrets"] == [{"name": "login"}]
+    assert pod["nodeSelector"] == {"kubernetes.io/os": "linux", "pool": "infra"}
+    assert (pod["tolerations"], pod["affinity"]) == (values["tolerations"], values["affinity"])
+    assert metadata["annotations"] == {"team": "a"}
+    assert metadata["labels"] == {"app": "rescheduler-scheduler", "team": "a"}
+    assert pod["priorityClassName"] == "ours"
+    assert "PriorityClass" not in {kind for kind, _ in found}
+    written = found["ConfigMap", "rescheduler-config"]["data"]["config.yaml"]
+    assert (written["cpuThreshold"], written["memoryThreshold"]) == (70, 80)
+    kept = found["CustomResourceDefinition", "podmigrations.rescheduler.io"]["metadata"]
+    assert kept["annotations"]["helm.sh/resource-policy"] == "keep"
+    for kind in ("ServiceMonitor", "PrometheusRule"):
+        labels = found[kind, "rescheduler-scheduler"]["metadata"]["labels"]
+        assert labels == {"app": "rescheduler-scheduler", "release": "prometheus"}
+
+
+@pytest.mark.parametrize(
+    ("value", "words"),
+    [
+        ("mode=Approve", "'/mode': value must be one of 'DryRun', 'Auto'"),
+        ("config.cpuTreshold=70", "'/config': additional properties 'cpuTreshold' not allowed"),
+        ("config.cpuThreshold=170", "'/config/cpuThreshold': maximum: got 170, want 100"),
+        ("replicas=0", "'/replicas': minimum: got 0, want 1"),
+        ("extenders.enabled=true", "additional properties 'extenders' not allowed"),
+    ],
+)
+async def test_refused_with_the_name_of_the_value(tmp_path: Path, value: str, words: str) -> None:
+    done = await Helm(tmp_path).run("template", "rescheduler", CHART, *setting(value))
+    assert done.returncode == 1
+    assert words in done.stderr
+
+
+async def test_who_only_looks_guards_nobody(tmp_path: Path) -> None:
+    values = setting("guard.enabled=true")
+    done = await Helm(tmp_path).run("template", "rescheduler", CHART, *values)
+    assert done.returncode == 1
+    assert "guard.enabled needs mode: Auto" in done.stderr
+
+
+async def test_it_belongs_into_one_namespace(tmp_path: Path) -> None:
+    done = await Helm(tmp_path).run("template", "rescheduler", CHART, "--namespace", "default")
+    assert done.returncode == 1
+    assert "kube-rescheduler belongs into kube-system: add --namespace kube-system" in done.stderr
+
+
+# ------------------------------------------------------------------ on a real API server
+
+
+async def test_installed_upgraded_and_uninstalled(
+    with_operator: Instance, kubectl: Path, tmp_path: Path
+) -> None:
+    """First it only looks; NOTES say how to let it move pods, and that is done."""
+    helm, kube = Helm(tmp_path, with_operator), Kubectl(kubectl, with_operator, tmp_path)
+    before = await kube.inventory()
+
+    said = await helm("install", "rescheduler", CHART)
+    release = {"secret/sh.helm.release.v1.rescheduler.v1"}
+    await until(kube, before | LOOKING | DEPLOYED | BY_ITSELF | release)
+    assert "has no right to move anything" in said
+
+    [line] = [each.strip() for each in said.splitlines() if each.endswith("mode=Auto")]
+    command = line.replace("CHART", CHART).split()
+    assert command[:2] == ["helm", "upgrade"]
+    said = await helm(*command[1:])
+    assert "kube-rescheduler moves pods, by LoadBalancing, ResourceOptimization." in said
+    assert "are not steered" not in said  # it asked the server, which has the policies
+    release.add("secret/sh.helm.release.v1.rescheduler.v2")
+    acting = LOOKING | DEPLOYED | MOVING | POLICY | {BUDGET}
+    await until(kube, before | acting | BY_ITSELF | release)
+
+    await helm(*command[1:-2], *setting("monitoring.enabled=true", "crds.keep=true"))
+    await helm("uninstall", "rescheduler")
+    await until(kube, before | {CRD} | BY_ITSELF)
+    await kube("delete", CRD)
+    await until(kube, before)
+
+
+async def test_what_helm_prints_can_be_applied(
+    with_operator: Instance, kubectl: Path, tmp_path: Path
+) -> None:
+    kube = Kubectl(kubectl, with_operator, tmp_path)
+    before = await kube.inventory()
+    file = tmp_path / "printed.yaml"
+    values = setting("mode=Auto", WITH_POLICY)
+    file.write_text(await Helm(tmp_path)("template", "rescheduler", CHART, *values))
+    await kube("apply", "-f", str(file))
+    await until(kube, before | LOOKING | DEPLOYED | MOVING | POLICY | {BUDGET} | BY_ITSELF)
+    await kube("delete", "-f", str(file))
+    await until(kube, before)

@@ -1,0 +1,104 @@
+"""Each component of the manifests, alone and with the others: installed, unchanged when applied
+again, and gone without a trace.
+"""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from testbed.instance import Instance
+from tests.cluster.kubectl import (
+    BUDGET,
+    DEPLOYED,
+    LOOKING,
+    MOVING,
+    POLICY,
+    Kubectl,
+    composed,
+    until,
+    with_operator,
+)
+
+__all__ = ["with_operator"]
+
+BROUGHT = {
+    "extender": {
+        "service/rescheduler-extender",
+        "secret/rescheduler-extender-tls",
+        "role.rbac.authorization.k8s.io/rescheduler-extender",
+        "rolebinding.rbac.authorization.k8s.io/rescheduler-extender",
+    },
+    "guard": {
+        "secret/rescheduler-guard-tls",
+        "service/rescheduler-guard",
+        "validatingwebhookconfiguration.admissionregistration.k8s.io/rescheduler-guard",
+        *(
+            f"{kind}.rbac.authorization.k8s.io/rescheduler-guard"
+            for kind in ("role", "rolebinding", "clusterrole", "clusterrolebinding")
+        ),
+    },
+    "network-policy": {"networkpolicy.networking.k8s.io/rescheduler-scheduler"},
+    "monitoring": {
+        "service/rescheduler-metrics",
+        "servicemonitor.monitoring.coreos.com/rescheduler-scheduler",
+        "prometheusrule.monitoring.coreos.com/rescheduler-scheduler",
+    },
+}
+BY_ITSELF = {"apiservice.apiregistration.k8s.io/v1alpha1.rescheduler.io"}
+ACTING = LOOKING | MOVING | POLICY | DEPLOYED | {BUDGET}
+
+
+@pytest.mark.parametrize(
+    ("components", "expected"),
+    [
+        (["network-policy"], ACTING | BROUGHT["network-policy"]),
+        (["monitoring"], ACTING | BROUGHT["monitoring"]),
+        (["extender"], ACTING | BROUGHT["extender"]),
+        (["read-only"], LOOKING | DEPLOYED),
+        (["guard"], ACTING | BROUGHT["guard"]),
+        (["network-policy", "monitoring", "guard", "extender"], ACTING.union(*BROUGHT.values())),
+        (
+            ["network-policy", "monitoring", "read-only"],
+            LOOKING | DEPLOYED | BROUGHT["network-policy"] | BROUGHT["monitoring"],
+        ),
+    ],
+    ids=[
+        "network policy",
+        "monitoring",
+        "extender",
+        "read-only",
+        "guard",
+        "all that act",
+        "all that look",
+    ],
+)
+async def test_installed_and_gone(
+    with_operator: Instance,
+    kubectl: Path,
+    tmp_path: Path,
+    components: list[str],
+    expected: set[str],
+) -> None:
+    kube = Kubectl(kubectl, with_operator, tmp_path)
+    before = await kube.inventory()
+    folder = composed(tmp_path / "mine", *components)
+    # As the API server merges: what is applied again changes nothing, not even a version.
+    applying = ("apply", "--server-side", "-k", folder)
+    await kube(*applying)
+    await until(kube, before | expected | BY_ITSELF)
+    versions = await _versions(kube, folder)
+    await kube(*applying)
+    assert await _versions(kube, folder) == versions
+    await kube("delete", "-k", folder)
+    await until(kube, before)
+
+
+async def _versions(kube: Kubectl, folder: str) -> dict[str, str]:
+    found = json.loads(await kube("get", "-k", folder, "-o", "json"))["items"]
+    return {
+        f"{each['kind']}/{each['metadata']['name']}": each["metadata"]["resourceVersion"]
+        for each in found
+        # Its status is written by the API server, whenever it comes to it.
+        if each["kind"] != "CustomResourceDefinition"
+    }

@@ -1,0 +1,32 @@
+"""What the API server lacks is told at the start, and pods are moved all the same. Of all tests
+this one also runs on the other supported versions of Kubernetes in CI.
+"""
+
+from testbed import build
+from testbed.world import World
+from tests.scenarios.deploying import deploy_web
+
+LACKS = {"1.35": {"MutatingAdmissionPolicy v1"}}
+"""By version; those that are not named have all."""
+
+
+async def test_it_is_told_at_the_start_and_pods_are_moved(world: World) -> None:
+    full, _ = await deploy_web(world, 4)
+    async with world.auditor() as auditor:
+        path = world.configuration(leaderElection={"leaderElect": False}, serving={"port": 0})
+        process = await world.start_command("run", "--config", str(path))
+        try:
+            await process.says("pass ended")
+
+            async def has_moved() -> bool:
+                nodes = await world.nodes_of("web")
+                return nodes.count(full) < len(nodes) == 4
+
+            await world.wait("pods have moved", has_moved)
+            await world.wait_for_record(phase="Completed")
+        finally:
+            stopped = await process.stop()
+        audit = await world.audit(auditor)
+    told = {each["feature"] for each in stopped.said("the API server lacks a feature")}
+    assert told == LACKS.get(build.DEFAULT_MINOR, set())
+    assert audit.replicas_missing() == []
