@@ -88,7 +88,7 @@ async def test_what_fails_once_is_made_good(
     way = WAYS[name]
     async with migration(world, way) as scene, world.faults() as proxy:
         struck = proxy.on(way.requests[request_], PASSING[fault](), times=1)
-        run = await world.run(**SETTINGS)
+        run = await world.run(**PATIENT)
         await assert_it_ended(scene, run, proxy, phases=("Completed",))
     assert struck.fired, story(run)
 
@@ -172,7 +172,7 @@ async def test_a_budget_that_refuses_is_asked_again_and_is_no_trouble(
     way = WAYS[name]
     async with migration(world, way) as scene, world.faults() as proxy:
         refused = proxy.on(EVICTION, budget_refusal("web"), times=3)
-        run = await world.run(**SETTINGS)
+        run = await world.run(**PATIENT)
         await assert_it_ended(scene, run, proxy, phases=("Completed",))
     assert refused.fired == 3
     assert run.said("PodDisruptionBudget refuses the eviction for now")
@@ -196,7 +196,7 @@ async def test_who_asks_us_to_slow_down_is_obeyed(world: World, name: str) -> No
     way = WAYS[name]
     async with migration(world, way) as scene, world.faults() as proxy:
         proxy.on(EVICTION, throttled(retry_after=2), times=1)
-        run = await world.run(**SETTINGS)
+        run = await world.run(**PATIENT)
         await assert_it_ended(scene, run, proxy, phases=("Completed",))
     first, second, *_ = [each for each in proxy.requests if EVICTION.accepts(each)]
     assert second.time - first.time >= 2

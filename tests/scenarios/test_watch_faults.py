@@ -86,7 +86,7 @@ async def test_who_may_not_look_for_a_moment_gives_nothing_up(
         # The record is read when somebody else seems to have written it.
         proxy.on(way.requests["status"], conflict(), times=1)
         refused = proxy.on(read, fail(403), times=1)
-        run = await world.run(**SETTINGS)
+        run = await world.run(**PATIENT)
         await assert_it_ended(scene, run, proxy, phases=("Completed",))
     assert refused.fired
 
@@ -126,7 +126,7 @@ async def test_watches_that_tell_nothing_make_it_slow_and_no_more(
         namespace = "" if resource == "podmigrations" else world.name
         match = Match(verb="watch", resource=resource, namespace=namespace)
         proxy.on(match, WATCHES[fault]())
-        process = await world.start(**SETTINGS)
+        process = await world.start(**PATIENT)
         # Records are observed by a watch, too, and one that says nothing counts as dead after about
         # 55 s: then they are listed in pages.
         run = await process.finish(within=240)
@@ -139,7 +139,7 @@ async def test_all_watches_of_the_namespace_are_silent(world: World) -> None:
     way = WAYS["surge"]
     async with migration(world, way) as scene, world.faults() as proxy:
         proxy.on(Match(verb="watch", namespace=world.name), hold_events(asyncio.Event()))
-        run = await world.run(**SETTINGS)
+        run = await world.run(**PATIENT)
         await assert_it_ended(scene, run, proxy, phases=("Completed",))
 
 
