@@ -4,13 +4,16 @@ import asyncio
 import json
 import signal
 from abc import ABC, abstractmethod
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 WAIT_SECONDS = 120.0
 """For what should come in a few: the machine may be busy with other things."""
+
+_LOOK_SECONDS = 0.01
 
 Line = dict[str, Any]
 
@@ -137,3 +140,32 @@ class Process(Running):
         code = await self.process.wait()
         assert ended, f"it did not end:\n{self.told()}"
         return Run(code=code, lines=self.lines, out=out, err="\n".join(self.other))
+
+
+@asynccontextmanager
+async def stopped(running: Running) -> AsyncIterator[None]:
+    """It does nothing as long as the block lasts, and does not end: connections to it stay open.
+
+    From when none of its threads runs any more: on a busy machine the one that takes the signal may
+    be the last to get a turn, and the others answer meanwhile.
+    """
+    assert isinstance(running, Process)
+    running.send_signal(signal.SIGSTOP)
+    try:
+        async with asyncio.timeout(WAIT_SECONDS):
+            while not _is_stopped(running.process.pid):  # noqa: ASYNC110 - the kernel tells nobody
+                await asyncio.sleep(_LOOK_SECONDS)
+        yield
+    finally:
+        running.send_signal(signal.SIGCONT)
+
+
+def _is_stopped(pid: int) -> bool:
+    states = (each.rpartition(")")[2].split()[0] for each in _stats(pid))
+    return all(state == "T" for state in states)
+
+
+def _stats(pid: int) -> Iterator[str]:
+    for thread in Path(f"/proc/{pid}/task").iterdir():
+        with suppress(FileNotFoundError, ProcessLookupError):  # it ended meanwhile
+            yield (thread / "stat").read_text()

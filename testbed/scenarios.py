@@ -11,6 +11,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 from datetime import datetime
+from hashlib import sha256
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -365,7 +366,9 @@ class Scene(ABC):
         )
 
     def default_configuration(self, **settings: Any) -> Path:  # noqa: ANN401
-        """As a user has it who sets nothing but these, within what belongs to this test."""
+        """As a user has it who sets nothing but these, within what belongs to this test. The same
+        settings are the same file.
+        """
         document = {
             "apiVersion": "rescheduler.io/v1alpha1",
             "kind": "ReschedulerConfiguration",
@@ -375,8 +378,10 @@ class Scene(ABC):
             "serving": {"port": 0},
             **settings,
         }
-        path = self.folder / "config.yaml"
-        path.write_text(yaml.safe_dump(document))
+        text = yaml.safe_dump(document)
+        # A process follows its file: what is written for another one must not be taken for news.
+        path = self.folder / f"config-{sha256(text.encode()).hexdigest()[:10]}.yaml"
+        path.write_text(text)
         return path
 
     @abstractmethod

@@ -14,6 +14,7 @@ import trustme
 import yaml
 
 from testbed.api import ApiError, Object
+from testbed.guarding import until_asked
 from testbed.installing import GUARD
 from testbed.processes import Running
 from testbed.world import World
@@ -50,6 +51,8 @@ class Guarded:
     """Files; none: a Secret."""
     authority: bytes
     settings: dict[str, Any] = field(default_factory=dict)
+    is_trusted: bool = True
+    """Its certificate is good: whoever cannot trust it never asks."""
 
     @asynccontextmanager
     async def asked(self, **timeouts: Any) -> AsyncIterator[None]:  # noqa: ANN401
@@ -82,7 +85,17 @@ class Guarded:
         given["serving"] = {"port": self.metrics_port, "bindAddress": "127.0.0.1"}
         async with default_controller(self.world, **given) as running:
             await running.says(HELD)
+            if self.is_trusted:
+                # Else an eviction might pass because the API server has not heard of the webhook.
+                await until_asked(self.world, self._is_asked)
             yield running
+
+    async def _is_asked(self) -> bool:
+        return await self.counts('guard_evictions_total{reason="gone",verdict="passed"}')
+
+    async def counts(self, series: str) -> bool:
+        """Metrics are as they were half a second ago, if somebody asked for them then."""
+        return await self.metric(series) > 0
 
     async def metric(self, series: str) -> float:
         url = f"http://127.0.0.1:{self.metrics_port}/metrics"
@@ -127,10 +140,12 @@ async def guarded(
         {name: str(path) for name, path in files.items()},
         authority.cert_pem.bytes(),
         settings,
+        is_trusted=good_until is None,
     )
     with suppress(ApiError):
         await world.api.delete("ValidatingWebhookConfiguration", None, world.name)
-    async with made.asked():
+    # Longer than by the manifests: what is shown here is not how fast a busy machine answers.
+    async with made.asked(timeoutSeconds=10):
         yield made
 
 

@@ -2,7 +2,6 @@
 
 import asyncio
 import contextlib
-import signal
 import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -17,6 +16,7 @@ from testbed.api import Object
 from testbed.audit import is_ready
 from testbed.builders import pod, pod_spec, workload
 from testbed.faultproxy import Match, drop_reply
+from testbed.processes import stopped
 from tests.cluster.extending import Extended, all_placed, by_node, extended, free_port, pods_of
 from tests.scenarios.looping import as_admin
 from tests.scenarios.own_cluster import OwnControlPlane, own_control_plane
@@ -126,11 +126,9 @@ async def test_pods_are_scheduled_while_it_is_killed_stopped_or_answers_rubbish(
         ours.kill()
         await all_placed(world, "burst", 60)
         await ours.finish()
-    async with asked.running() as ours:
-        ours.send_signal(signal.SIGSTOP)
+    async with asked.running() as ours, stopped(ours):
         await world.create(pods_of(3, "slow"))
         await all_placed(world, "slow", 3)
-        ours.send_signal(signal.SIGCONT)
     async with rubbish(asked.port) as answered:
         await world.create(pods_of(10, "rubbish"))
         await all_placed(world, "rubbish", 10)

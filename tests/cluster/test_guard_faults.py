@@ -165,7 +165,6 @@ async def test_all_replicas_are_killed_in_mid_drain(
     await world.afflict_copies(ready_after="5s")
     stands_by = {"guard": {"enabled": True, "port": free_port(), "tls": guard.tls}}
     path = world.default_configuration(**election(world), **stands_by)
-    path = path.rename(world.folder / "second.yaml")
     async with guard.running() as first:
         second = await world.start_command("run", "--config", str(path))
         draining = asyncio.create_task(drain(world, kubectl, full, "--timeout=50s"))

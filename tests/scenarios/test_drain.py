@@ -114,7 +114,7 @@ async def test_where_somebody_leads_it_only_asks_and_follows(world: World) -> No
         holder = leader.said("became leader")[0]["identity"]
     assert run.code == 0, run
     assert run.lines[0] == f"{holder} is the leader, and carries the moves out"
-    assert run.lines[-1] == f"node/{full} drained: 3 pods moved"
+    assert run.lines[-1] == f"node/{full} drained: 3 pods moved", run
     assert await world.nodes_of("web") == [empty] * 3
     assert {each["status"]["holder"] for each in await world.records()} == {holder}
 

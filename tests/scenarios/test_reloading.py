@@ -19,8 +19,9 @@ def rewrite(path: Path, **settings: object) -> None:
 
 async def test_a_changed_file_triggers_a_pass_and_a_wrong_one_is_told(world: World) -> None:
     full, empty = await deploy_web(world, 2)
-    path = world.configuration(**LABELLED)
-    async with controller(world, **{**LABELLED, "enabledStrategies": []}) as running:
+    settings = {**LABELLED, "enabledStrategies": []}
+    path = world.configuration(**settings)
+    async with controller(world, **settings) as running:
         await running.says("pass ended")
         await label(world, full)
         rewrite(path, cpuThreshold=1000)
@@ -38,9 +39,10 @@ async def test_a_changed_file_triggers_a_pass_and_a_wrong_one_is_told(world: Wor
 
 async def test_moves_under_way_go_on_when_their_settings_change(world: World) -> None:
     full, empty = await deploy_web(world, 4)
-    path = world.configuration(**LABELLED)
+    settings = {**LABELLED, "migration": {"linger": "5s"}}
+    path = world.configuration(**settings)
     async with world.auditor() as auditor:
-        async with controller(world, **LABELLED, migration={"linger": "5s"}) as running:
+        async with controller(world, **settings) as running:
             await running.says("pass ended")
             await label(world, full)
 
@@ -66,8 +68,9 @@ async def test_moves_under_way_go_on_when_their_settings_change(world: World) ->
 
 async def test_a_pipe_in_place_of_the_file_holds_up_nobody(world: World) -> None:
     await deploy_web(world, 1)
-    path = world.configuration(enabledStrategies=[])
-    async with controller(world, enabledStrategies=[], reschedulingInterval="1s") as running:
+    settings = {"enabledStrategies": [], "reschedulingInterval": "1s"}
+    path = world.configuration(**settings)
+    async with controller(world, **settings) as running:
         await running.says("pass ended")
         text = path.read_text()
         path.unlink()
