@@ -36,7 +36,7 @@ test-unit: .venv/installed-dev ## Run the tests that need no control plane: unit
 
 .PHONY: test-cluster
 test-cluster: controlplane ## Run the tests on a real control plane, the same scenarios among them
-	CLUSTERS=real $(BIN)/python -m pytest tests/cluster tests/scenarios tests/twin -n 6 --dist worksteal --durations=5
+	CLUSTERS=real $(BIN)/python -m tools.pytest_twice tests/cluster tests/scenarios tests/twin -n 6 --dist worksteal --durations=5
 	CLUSTERS=real $(BIN)/python -m pytest tests/neighbours/test_vpa.py
 
 .PHONY: test-nodes
