@@ -5,7 +5,7 @@ from typing import Any
 
 from rescheduler.config import Configuration, Migration, Scope
 from rescheduler.migrate import migrating
-from rescheduler.migrate.queue.migrator import Figures
+from rescheduler.migrate.queue.figures import Figures
 from testbed.api import Object
 from testbed.audit import Audit
 from testbed.builders import pod_spec, workload

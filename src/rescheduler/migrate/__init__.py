@@ -7,7 +7,8 @@ of the migration, a PodMigration. What does not belong here: which pod should mo
 
 from rescheduler.migrate.deciding.facts import Intent
 from rescheduler.migrate.deciding.outcomes import Outcome
-from rescheduler.migrate.queue.migrator import Figures, Migrator, migrating
+from rescheduler.migrate.queue.figures import Figures
+from rescheduler.migrate.queue.migrator import Migrator, migrating
 from rescheduler.migrate.record.handles import Handle
 
 __all__ = [

@@ -7,11 +7,8 @@ also those that another leader left in the middle.
 import asyncio
 import math
 import random
-from collections import Counter
-from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import asynccontextmanager, suppress
-from dataclasses import dataclass, field
-from itertools import chain, islice
 from typing import Final
 
 import structlog
@@ -23,7 +20,10 @@ from rescheduler.migrate.deciding.crowds import Crowd
 from rescheduler.migrate.deciding.outcomes import Outcome
 from rescheduler.migrate.queue.admission import admitted
 from rescheduler.migrate.queue.denying import Denials
+from rescheduler.migrate.queue.figures import Figures
 from rescheduler.migrate.queue.governing import Breaker, Concurrency
+from rescheduler.migrate.queue.rests import Rests
+from rescheduler.migrate.queue.turns import Turns
 from rescheduler.migrate.queue.workloads import Workloads
 from rescheduler.migrate.record.handles import Handle, Handles
 from rescheduler.migrate.record.lines import Key
@@ -39,37 +39,11 @@ from rescheduler.model.moves import Denial, Move
 from rescheduler.model.objects import Object
 from rescheduler.model.podmigration import Phase, Reason
 
-_INCOMPLETE_SECONDS: Final = 30.0
-"""After which no further members of a group are waited for."""
 _WAITING_SECONDS: Final = 1.0
 _IDLE_SECONDS: Final = 60.0
 """After which a look is taken without any news: what waits may have become due by itself."""
 # News comes in bursts; one round for all of a burst.
 _GATHER_SECONDS: Final = 0.02
-_CONSIDERED: Final = 1_000
-"""So many of those that wait are looked at in one round: somebody may have made any number."""
-# After an error that nobody expected, or a refusal that only an operator can mend.
-_AGAIN_SECONDS: Final = (1.0, 5.0, 30.0, 60.0)
-
-
-@dataclass(slots=True)
-class Figures:
-    """Readable at any time: what was done since this process began."""
-
-    completed: int = 0
-    failed: int = 0
-    landed_elsewhere: int = 0
-    retries: int = 0
-    fallbacks: Counter[str] = field(default_factory=Counter)
-    """By cause."""
-    reasons: Counter[str] = field(default_factory=Counter)
-    """Of failures."""
-    in_flight: int = 0
-    """Without those that are ending."""
-    ending: int = 0
-    """Their copies serve, and the originals are told to end: they hold up nobody."""
-    allowed: int = 0
-    paused_seconds: float = 0.0
 
 
 class Migrator:
@@ -95,11 +69,9 @@ class Migrator:
         self._configuration = configuration
         self._settings = configuration.migration
         self._carry_out = carry_out
-        self._begins = begins
         self._tries_again = tries_again
         self._wrote = wrote
         self._ended = ended
-        self._is_paused = is_paused
         self._news = asyncio.Event()
         """For `run` alone, which clears it."""
         self._changed = asyncio.Event()
@@ -125,11 +97,18 @@ class Migrator:
         )
         self._running: dict[Key, asyncio.Task[None]] = {}
         self._workers: dict[Key, Worker] = {}
-        self._resting: dict[Key, float] = {}
-        """Until when, by our clock, after an error."""
-        self._errors: Counter[Key] = Counter()
+        self._resting = Rests(clock.monotonic)
         self._workloads = Workloads(kube, self._settings.workers)
         self._handles = Handles(self._store, self._running)
+        self._turns = Turns(
+            self._store,
+            configuration.scope,
+            running=self._running,
+            resting=self._resting,
+            asked_here=self._handles,
+            begins=begins,
+            is_paused=is_paused,
+        )
         self._requests = Requests(
             kube,
             clock,
@@ -147,8 +126,6 @@ class Migrator:
             jitter=jitter,
         )
         self._denials = Denials(self._context, self._store)
-        self._groups: dict[str, float] = {}
-        """Since when, by our clock, members of a group wait."""
         self._is_stopping = False
         self._figures = Figures()
         self._log = structlog.get_logger()
@@ -160,7 +137,7 @@ class Migrator:
 
     @property
     def unfinished(self) -> int:
-        return sum(1 for _ in self._ours())
+        return sum(1 for _ in self._turns.ours())
 
     @property
     def figures(self) -> Figures:
@@ -179,14 +156,13 @@ class Migrator:
     async def deny(self, denials: Sequence[Denial]) -> None:
         """Ends those for which the planner has found no target."""
         for record, outcome in await self._denials.write(denials):
-            self._figures.failed += 1
-            self._figures.reasons[outcome.reason] += 1
+            self._figures.end(record, outcome)
             self._ended(record, outcome)
         self._tell()
 
     def targetless(self) -> Iterator[Key]:
         """Those of ours for which the planner is to choose a target."""
-        return (key for key, each in self._store.targetless().items() if self._is_covered(each))
+        return self._turns.targetless()
 
     async def somebody_asks(self) -> None:
         """For a target, since this ended the last time."""
@@ -197,22 +173,12 @@ class Migrator:
         a pause, or who plans.
         """
         while self._running or any(
-            not (self._is_hopeless(each) or self._is_held(each))
-            for each in self._ours()
+            not (self._resting.is_given_up(key_of(each)) or self._turns.is_held(each))
+            for each in self._turns.ours()
             if not podmigration.waits_for_target(each)
         ):
             self._changed.clear()
             await _either(self._changed, 1.0)
-
-    def _is_hopeless(self, record: Object) -> bool:
-        return self._errors[key_of(record)] >= len(_AGAIN_SECONDS)
-
-    def _is_held(self, record: Object) -> bool:
-        """By a pause: nothing was done so far for it, or for any of its group, who wait for it."""
-        if not self._is_paused() or podmigration.has_begun(record):
-            return False
-        group = podmigration.group_of(record)
-        return not any(map(podmigration.has_begun, self._store.of_group(group)))
 
     async def stop(self, grace_seconds: float) -> None:
         """Begins none any more. The rest stays in its records for whoever comes next."""
@@ -245,7 +211,7 @@ class Migrator:
                 if self._carry_out and not self._is_stopping:
                     await self._hold_some()
                     await self._start_some()
-                is_waiting = any(True for _ in self._ours())
+                is_waiting = any(True for _ in self._turns.ours())
                 await _either(self._news, _WAITING_SECONDS if is_waiting else _IDLE_SECONDS)
                 for task in tasks:
                     if task.done():
@@ -274,12 +240,6 @@ class Migrator:
         self._news.set()
         self._changed.set()
 
-    def _ours(self) -> Iterator[Object]:
-        return (each for each in self._store.unfinished() if self._is_covered(each))
-
-    def _is_covered(self, record: Object) -> bool:
-        return self._configuration.scope.covers(record["metadata"]["namespace"])
-
     def _tell_of_the_crowd(self, now: float) -> None:
         for kind, times in self._crowd.untold(now).items():
             self._log.warning(
@@ -294,7 +254,7 @@ class Migrator:
         held = [
             self._running[key]
             for key, worker in self._workers.items()
-            if self._is_held(worker.record) and not worker.is_cancelled
+            if self._turns.is_held(worker.record) and not worker.is_cancelled
         ]
         for task in held:
             task.cancel()
@@ -302,18 +262,18 @@ class Migrator:
 
     async def _start_some(self) -> None:
         now = self._clock.monotonic()
-        self._resting = {key: until for key, until in self._resting.items() if until > now}
+        self._resting.wake()
         self._forget_what_is_over()
-        begun = [each for each in self._store.begun() if self._waits(each)]
+        begun = self._turns.begun()
         if self._room(now) <= 0 and not begun:
             return
-        waiting = self._next_ones(begun)
+        waiting = self._turns.next_ones(begun)
         if not waiting:
             return
         await self._workloads.learn(waiting)
         if self._is_stopping:
             return
-        waiting = [each for each in waiting if not self._is_held(each)]
+        waiting = [each for each in waiting if not self._turns.is_held(each)]
         # What rests is in the middle, and takes its room all the same.
         resting = [
             each
@@ -326,71 +286,18 @@ class Migrator:
             room=self._room(now),
             limits=self._configuration.in_flight,
             workloads=self._workloads.by_pod,
-            overdue=self._overdue(waiting, now),
+            overdue=self._turns.overdue(waiting, now),
         ):
             self._start(record)
-
-    def _next_ones(self, begun: Iterable[Object]) -> list[Object]:
-        """What goes on, and of what waits as many as are looked at; groups as a whole."""
-        in_turn = (each for each in self._candidates() if self._waits(each))
-        found = {key_of(each): each for each in chain(begun, islice(in_turn, _CONSIDERED))}
-        for group in {podmigration.group_of(each) for each in found.values()} - {""}:
-            mates = filter(self._waits, self._store.of_group(group))
-            found |= {key_of(each): each for each in mates if key_of(each) not in found}
-        return list(found.values())
-
-    def _candidates(self) -> Iterable[Object]:
-        """In the order in which they may begin."""
-        if not self._is_paused():
-            return self._store.in_turn(self._configuration.scope.covers)
-        # Those alone whose groups have begun: all others are held, however many they are.
-        groups = {podmigration.group_of(each) for each in self._store.begun()} - {""}
-        return [each for group in sorted(groups) for each in self._store.of_group(group)]
-
-    def _waits(self, record: Object) -> bool:
-        key = key_of(record)
-        is_free = key not in self._running and key not in self._resting
-        return (
-            is_free
-            and self._store.is_unfinished(key)
-            and not podmigration.waits_for_target(record)
-            and self._is_covered(record)
-            and not self._is_held(record)
-            and self._is_ours_to_begin(record)
-        )
-
-    def _is_ours_to_begin(self, record: Object) -> bool:
-        """It has begun, or is asked for here, or one of its group is."""
-        mates = self._store.of_group(podmigration.group_of(record))
-        return self._is_begun_here(record) or any(
-            self._is_begun_here(each) for each in mates if self._store.is_unfinished(key_of(each))
-        )
-
-    def _is_begun_here(self, record: Object) -> bool:
-        key = key_of(record)
-        return (
-            podmigration.phase_of(record) is Phase.IN_PROGRESS
-            or key in self._running
-            or key in self._handles
-            or self._begins(record)
-        )
 
     def _is_known(self, record: Object) -> bool:
         """Whose pod it is; what has begun goes on in any case."""
         is_begun = podmigration.phase_of(record) is Phase.IN_PROGRESS
         return is_begun or podmigration.pod_uid(record) in self._workloads.by_pod
 
-    def _overdue(self, waiting: Sequence[Object], now: float) -> set[str]:
-        """Groups whose members have waited for so long that nobody will ask for the rest."""
-        present = {group for each in waiting if (group := podmigration.group_of(each))}
-        self._groups = {group: self._groups.get(group, now) for group in present}
-        return {group for group, since in self._groups.items() if now - since > _INCOMPLETE_SECONDS}
-
     def _forget_what_is_over(self) -> None:
         is_left = self._store.is_unfinished
-        self._errors = Counter(
-            {key: n for key, n in self._errors.items() if is_left(key) or key in self._running}
-        )
+        self._resting.forget_all_but(lambda key: is_left(key) or key in self._running)
         known = self._workloads.by_pod
         left = {
             uid for uid in known if any(map(podmigration.is_unfinished, self._store.of_pod(uid)))
@@ -412,14 +319,12 @@ class Migrator:
         try:
             worker = Worker(self._context, record)
         except Exception:  # noqa: BLE001 - written by another version, or by hand
-            self._errors[key] = len(_AGAIN_SECONDS)
             self._log.exception("PodMigration cannot be read", migration=key[1])
-            self._rest(key, self._errors[key])
+            self._resting.give_up(key)
             return
         self._workers[key] = worker
         self._store.has_its_turn(key)
-        if podmigration.attempt_of(record) > 1 and podmigration.phase_of(record) is Phase.PENDING:
-            self._figures.retries += 1
+        self._figures.begin(record)
         self._running[key] = asyncio.create_task(self._work(key, worker), name=f"migrate {key[1]}")
 
     async def _work(self, key: Key, worker: Worker) -> None:
@@ -432,24 +337,18 @@ class Migrator:
                 migration=key[1],
                 because=str(problem),
             )
-            self._errors[key] = len(_AGAIN_SECONDS)
-            self._rest(key, self._errors[key])
+            self._resting.give_up(key)
         except Exception:  # noqa: BLE001 - one bad object must not end all the others
-            self._errors[key] += 1
             self._log.exception(
                 "migration interrupted: internal error, please report", migration=key[1]
             )
-            self._rest(key, self._errors[key])
+            self._resting.note_error(key)
         finally:
             self._running.pop(key, None)
             self._workers.pop(key, None)
             self._tell()
         if outcome is not None:
             self._learn(key, worker, outcome)
-
-    def _rest(self, key: Key, times: int) -> None:
-        pause = _AGAIN_SECONDS[min(times, len(_AGAIN_SECONDS)) - 1]
-        self._resting[key] = self._clock.monotonic() + pause
 
     def _learn(self, key: Key, worker: Worker, outcome: Outcome) -> None:
         if worker.is_cancelled:
@@ -458,10 +357,9 @@ class Migrator:
             self._store.learn(worker.record)
         if outcome.reason is Reason.NOT_FINISHED:
             # It has been patient for minutes already.
-            self._errors[key] = len(_AGAIN_SECONDS)
-            self._rest(key, self._errors[key])
+            self._resting.give_up(key)
         else:
-            self._errors.pop(key, None)
+            self._resting.forgive(key)
         failed_before = self._breaker.failures
         was_paused = self._breaker.pause_left(self._clock.monotonic()) > 0
         self._breaker.learn(outcome, self._clock.monotonic())
@@ -475,24 +373,11 @@ class Migrator:
             )
         if outcome.moved:
             self._concurrency.success()
-        self._count(worker, outcome)
+        self._figures.end(worker.record, outcome)
         self._handles.settle(key, outcome)
         if outcome.reason is not Reason.NOT_FINISHED:
             self._ended(worker.record, outcome)
         self._tell()
-
-    def _count(self, worker: Worker, outcome: Outcome) -> None:
-        figures = self._figures
-        if outcome.reason is Reason.NOT_FINISHED:
-            return
-        if outcome.moved:
-            figures.completed += 1
-            figures.landed_elsewhere += outcome.reason is Reason.LANDED_ELSEWHERE
-        else:
-            figures.failed += 1
-            figures.reasons[outcome.reason] += 1
-        if fallback := podmigration.fallback_of(worker.record):
-            figures.fallbacks[fallback] += 1
 
     async def _cancel_all(self) -> None:
         tasks = list(self._running.values())

@@ -47,7 +47,7 @@ class Handles:
         self._running = running
         self._awaited: dict[Key, _Awaited] = {}
 
-    def __contains__(self, key: Key) -> bool:
+    def __contains__(self, key: object) -> bool:
         """Whether somebody waits for its end."""
         return key in self._awaited
 
