@@ -19,6 +19,7 @@ from testbed.installing import GUARD
 from testbed.processes import Running
 from testbed.world import World
 from tests.cluster.snapshots import Ended, run
+from tests.scenarios.judging import assert_nothing_of_ours_is_left
 from tests.scenarios.looping import default_controller
 
 HELD = "evictions by others are held from now on"
@@ -153,3 +154,14 @@ async def drain(world: World, kubectl: Path, node: str, *flags: str) -> Ended:
     """As somebody who has never heard of us."""
     login = ("--kubeconfig", str(world.admin_kubeconfig()))
     return await run(world, kubectl, "drain", node, *DRAIN, *flags, *login)
+
+
+async def nothing_is_left(world: World) -> None:
+    async def is_nothing_left() -> bool:
+        try:
+            await assert_nothing_of_ours_is_left(world)
+        except (AssertionError, KeyError):  # a record without a status has not been begun
+            return False
+        return True
+
+    await world.wait("nothing of ours is left", is_nothing_left)

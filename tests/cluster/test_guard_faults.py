@@ -22,8 +22,14 @@ from rescheduler.clock import SystemClock
 from testbed.api import Object
 from testbed.builders import behaviour, deployment, pod_spec
 from testbed.world import World
-from tests.cluster.guarding import DRAIN, Guarded, drain, free_port, guarded
-from tests.scenarios.judging import assert_nothing_of_ours_is_left
+from tests.cluster.guarding import (
+    DRAIN,
+    Guarded,
+    drain,
+    free_port,
+    guarded,
+    nothing_is_left,
+)
 from tests.scenarios.looping import election
 
 LONGER_THAN_IT_WAITS = 6.0
@@ -144,17 +150,6 @@ async def guard(world: World) -> AsyncIterator[Guarded]:
         world, migration={"linger": "1s"}, leaderElection=election(world)["leaderElection"]
     ) as made:
         yield made
-
-
-async def nothing_is_left(world: World) -> None:
-    async def is_nothing_left() -> bool:
-        try:
-            await assert_nothing_of_ours_is_left(world)
-        except (AssertionError, KeyError):  # a record without a status has not been begun
-            return False
-        return True
-
-    await world.wait("nothing of ours is left", is_nothing_left)
 
 
 async def test_all_replicas_are_killed_in_mid_drain(
