@@ -236,6 +236,7 @@ async def test_steers_where_the_api_server_does_not(own: OwnControlPlane) -> Non
         await asked.counts('extender_steered_pods_total{result="steered"}')
         [record] = await world.api.list("PodMigration", world.name)
         assert "not steered" not in record["status"]["message"]
+        assert "fallback" not in record["status"]
 
 
 async def test_who_stands_by_answers_too(own: OwnControlPlane, tmp_path: Path) -> None:

@@ -1,7 +1,7 @@
 """One answer after the other: what was answered counts in the next. Pure."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from rescheduler.schedule import filtering, scoring
@@ -35,10 +35,14 @@ class Answers:
         placed = self._placed.on(offer.table, besides=pod)
         rows = self._rows_of(offer.table, names)
         found = filtering.filtered(offer.table, offer.rules, pod, names, placed, rows)
-        if len(found.passed) == 1:
-            # The scheduler has no choice, and does not ask for scores.
-            self._placed.note(pod, found.passed[0], offer.table, now)
-        return found
+        if len(found.passed) != 1:
+            return found
+        # The scheduler has no choice, and does not ask for scores.
+        [chosen] = found.passed
+        self._placed.note(pod, chosen, offer.table, now)
+        if (steering := pod.steering(offer.table)) is None:
+            return found
+        return replace(found, is_steered=steering.target == chosen)
 
     def scored(self, offer: Offer, pod: Newcomer, names: Sequence[str], now: float) -> Scored:
         placed = self._placed.on(offer.table, besides=pod)

@@ -91,6 +91,8 @@ class _Extender:
             return formats.filter_result(asked, asked.names, {}, {}), Result.OPEN
         found = self._answers.filtered(offer, pod, asked.names, self._clock.monotonic())
         self._board.extender.refused(len(found.refused), len(found.closed))
+        if found.is_steered is not None:
+            self._board.extender.steered(is_steered=found.is_steered)
         result = Result.LENIENT if found.is_lenient else Result.OK
         return formats.filter_result(asked, found.passed, found.refused, found.closed), result
 

@@ -121,11 +121,24 @@ def test_steering_is_counted() -> None:
     with scheduler(fresh(steering={"owner": [STEERING]})) as asking:
         assert asking.scores("a", "b", "c") == {"a": 0, "b": 10, "c": 0}
         asking.scores("a", "c")
-    for result in ("steered", "not_steered"):
-        assert (
-            metric(asking.board, f'rescheduler_extender_steered_pods_total{{result="{result}"}}')
-            == 1
-        )
+        assert steered(asking) == (1, 1)
+
+
+@pytest.mark.parametrize(
+    ("left", "expected"), [(["b"], (1, 0)), (["a"], (0, 1)), (["b", "c"], (0, 0))]
+)
+def test_steering_is_counted_where_one_node_is_left_and_nobody_asks_for_scores(
+    left: list[str], expected: tuple[float, ...]
+) -> None:
+    with scheduler(fresh(steering={"owner": [STEERING]})) as asking:
+        assert asking.filter(*left)["NodeNames"] == left
+        assert steered(asking) == expected
+
+
+def steered(asking: Scheduler) -> tuple[float, ...]:
+    name = "rescheduler_extender_steered_pods_total"
+    results = ("steered", "not_steered")
+    return tuple(metric(asking.board, f'{name}{{result="{each}"}}') for each in results)
 
 
 def test_it_fails_open_until_something_is_known_and_when_that_is_old() -> None:
