@@ -6,7 +6,7 @@ passes and all are alike.
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from time import perf_counter
-from typing import Final
+from typing import Any, Final
 
 import structlog
 from aiohttp import web
@@ -81,6 +81,8 @@ class _Extender:
         self._answers = Answers()
         self._hosts = Hosts()
         self._reader = formats.Reader()
+        self._newcomer: tuple[Mapping[str, Any] | None, Newcomer | None] = None, None
+        """The last that was asked about: mostly that comes twice."""
 
     # ------------------------------------------------------------------ verbs
 
@@ -130,12 +132,17 @@ class _Extender:
         offer = self._board.offer
         if offer is None or offer.is_stale(self._clock.monotonic()):
             return None, None
+        last, newcomer = self._newcomer
+        if last is asked.pod:
+            return newcomer, offer
         try:
-            return schedule.newcomer(asked.pod), offer
+            newcomer = schedule.newcomer(asked.pod)
         except (ValueError, TypeError, AttributeError, KeyError) as problem:
             # Whatever it is, somebody wants it to run.
             structlog.get_logger().info("cannot read a pod to be scheduled", problem=str(problem))
             return None, None
+        self._newcomer = asked.pod, newcomer
+        return newcomer, offer
 
     def _foresee(self, bound: Binding) -> None:
         """Asks for an early pass where the pod makes its node overloaded: nobody waits for it."""

@@ -15,6 +15,10 @@ MOST_BYTES: Final = 2**25
 """Of a request: 5,000 nodes by name are a tenth of a megabyte; as whole objects some dozen."""
 
 
+_MOST_KEPT_BYTES: Final = 2**20
+"""Until the next request: as much as any pod, or the names of 15,000 nodes. Rubbish is not kept."""
+
+
 class BadRequest(ValueError):
     """In words for whoever asked."""
 
@@ -59,36 +63,54 @@ _write: Final = msgspec.json.Encoder().encode
 
 
 class Reader:
-    """A scheduler asks for scores of those that have passed, and mostly these are all: thousands of
-    names that were read a moment ago are not read again.
+    """A scheduler asks for scores of those that have passed, and mostly these are all: the pod and
+    the thousands of names that were read a moment ago are not read again.
     """
 
     def __init__(self) -> None:
         self._last: tuple[bytes, list[str]] = b"", []
+        self._last_pod: tuple[bytes, Mapping[str, Any]] = b"", {}
 
     def question(self, body: bytes) -> Question:
-        """Raises BadRequest. The same list of names, if it is as the last one."""
-        return _question(body, self._names)
+        """Raises BadRequest. The same pod and the same list of names, if they are as the last."""
+        return _question(body, self._pod, self._names)
+
+    def _pod(self, raw: bytes) -> Mapping[str, Any]:
+        before, pod = self._last_pod
+        if raw == before:
+            return pod
+        found = _read_pod(raw)
+        if len(raw) <= _MOST_KEPT_BYTES:
+            self._last_pod = raw, found
+        return found
 
     def _names(self, raw: bytes) -> list[str] | None:
         before, names = self._last
         if raw == before:
             return names
         found: list[str] | None = _read_names(raw)
-        if found is not None:
+        if found is not None and len(raw) <= _MOST_KEPT_BYTES:
             self._last = raw, found
         return found
 
 
 def question(body: bytes) -> Question:
     """Raises BadRequest."""
-    return _question(body, _read_names)
+    return _question(body, _read_pod, _read_names)
 
 
-def _question(body: bytes, read_names: Callable[[bytes], list[str] | None]) -> Question:
+def _read_pod(raw: bytes) -> Mapping[str, Any]:
+    return _mapping(_read_anything(raw), "Pod")
+
+
+def _question(
+    body: bytes,
+    read_pod: Callable[[bytes], Mapping[str, Any]],
+    read_names: Callable[[bytes], list[str] | None],
+) -> Question:
     try:
         pod, nodes, sent = _args(body)
-        found = _mapping(_read_anything(pod), "Pod")
+        found = read_pod(pod)
         names = None if sent is None else read_names(sent)
         if names is not None:
             return Question(found, names, None)
