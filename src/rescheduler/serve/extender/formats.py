@@ -11,10 +11,18 @@ from typing import Any, Final
 
 import msgspec
 
+from rescheduler.serve.extender import capitals
+
 MOST_BYTES: Final = 2**25
 """Of a request: 5,000 nodes by name are a tenth of a megabyte; as whole objects some dozen."""
-
-
+_MOST_POD_BYTES: Final = 3 * 2**19
+"""As much as an API server keeps of any object. Read, rubbish takes up thirty times as much memory,
+and nobody else is answered meanwhile.
+"""
+_MOST_NAMES_BYTES: Final = 2**22
+"""Some 60,000 of the longest."""
+_MOST_NODES: Final = 20_000
+_MOST_BINDING_BYTES: Final = 2**12
 _MOST_KEPT_BYTES: Final = 2**20
 """Until the next request: as much as any pod, or the names of 15,000 nodes. Rubbish is not kept."""
 
@@ -23,12 +31,14 @@ class BadRequest(ValueError):
     """In words for whoever asked."""
 
 
-class _Args(msgspec.Struct, rename="pascal"):
-    """As Go writes them; the quick way."""
-
-    pod: msgspec.Raw
-    nodes: msgspec.Raw | None = None
-    node_names: msgspec.Raw | None = None
+_ARGS: Final = capitals.Reader(
+    {
+        "pod": ("Pod", "pod", "POD"),
+        "nodes": ("Nodes", "nodes", "NODES"),
+        "nodenames": ("NodeNames", "nodeNames", "nodenames", "NODENAMES"),
+    }
+)
+_NODE_LIST: Final = capitals.Reader({"items": ("items", "Items", "ITEMS")})
 
 
 class _Named(msgspec.Struct):
@@ -55,9 +65,9 @@ class Binding:
     node: str
 
 
-_read_args: Final = msgspec.json.Decoder(_Args).decode
-_read_names: Final = msgspec.json.Decoder(list[str] | None).decode
-_read_node: Final = msgspec.json.Decoder(_Node).decode
+_read_names: Final = msgspec.json.Decoder(list[str]).decode
+_read_nodes: Final = msgspec.json.Decoder(list[_Node]).decode
+_read_each: Final = msgspec.json.Decoder(list[msgspec.Raw]).decode
 _read_anything: Final = msgspec.json.Decoder().decode
 _write: Final = msgspec.json.Encoder().encode
 
@@ -84,12 +94,12 @@ class Reader:
             self._last_pod = raw, found
         return found
 
-    def _names(self, raw: bytes) -> list[str] | None:
+    def _names(self, raw: bytes) -> list[str]:
         before, names = self._last
         if raw == before:
             return names
-        found: list[str] | None = _read_names(raw)
-        if found is not None and len(raw) <= _MOST_KEPT_BYTES:
+        found: list[str] = _read_names(raw)
+        if len(raw) <= _MOST_KEPT_BYTES:
             self._last = raw, found
         return found
 
@@ -106,59 +116,50 @@ def _read_pod(raw: bytes) -> Mapping[str, Any]:
 def _question(
     body: bytes,
     read_pod: Callable[[bytes], Mapping[str, Any]],
-    read_names: Callable[[bytes], list[str] | None],
+    read_names: Callable[[bytes], list[str]],
 ) -> Question:
     try:
-        pod, nodes, sent = _args(body)
-        found = read_pod(pod)
-        names = None if sent is None else read_names(sent)
-        if names is not None:
-            return Question(found, names, None)
-        if nodes is None:
+        parts = _ARGS.parts(body, _is_question)
+        if "pod" not in parts:
+            raise BadRequest("Pod: is needed")
+        pod = read_pod(_at_most(_MOST_POD_BYTES, parts["pod"], "Pod"))
+        if "nodenames" in parts:
+            names = read_names(_at_most(_MOST_NAMES_BYTES, parts["nodenames"], "NodeNames"))
+            return Question(pod, names, None)
+        if "nodes" not in parts:
             raise BadRequest("NodeNames: is needed, or Nodes")
-        items = _items(nodes)
-        return Question(found, [_read_node(each).metadata.name for each in items], items)
+        return Question(pod, *_nodes(parts["nodes"]))
     except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError) as problem:
         raise BadRequest(f"cannot be read: {problem}") from None
 
 
-def _args(body: bytes) -> tuple[bytes, bytes | None, bytes | None]:
-    """Pod, Nodes and NodeNames, as they came; None: missing."""
-    try:
-        args = _read_args(body)
-    except msgspec.ValidationError:
-        return _in_any_capitals(body)
-    if args.nodes is None and args.node_names is None:
-        return _in_any_capitals(body)
-    return bytes(args.pod), _given(args.nodes), _given(args.node_names)
+def _is_question(parts: capitals.Parts) -> bool:
+    return "pod" in parts and ("nodes" in parts or "nodenames" in parts)
 
 
-def _in_any_capitals(body: bytes) -> tuple[bytes, bytes | None, bytes | None]:
-    found = _lowered(body)
-    if "pod" not in found:
-        raise BadRequest("Pod: is needed")
-    return bytes(found["pod"]), _given(found.get("nodes")), _given(found.get("nodenames"))
+def _at_most(most: int, part: msgspec.Raw, name: str) -> bytes:
+    if len(memoryview(part)) > most:
+        raise BadRequest(f"{name}: more than {most} bytes")
+    return bytes(part)
 
 
-def _given(raw: msgspec.Raw | None) -> bytes | None:
-    found = b"null" if raw is None else bytes(raw)
-    return None if found == b"null" else found
-
-
-def _lowered(body: bytes) -> dict[str, msgspec.Raw]:
-    found = msgspec.json.decode(body, type=dict[str, msgspec.Raw])
-    return {key.lower(): value for key, value in found.items()}
-
-
-def _items(nodes: bytes | None) -> list[msgspec.Raw]:
-    if nodes is None:
-        return []
-    listed = _lowered(nodes).get("items")
-    return msgspec.json.decode(listed, type=list[msgspec.Raw] | None) or [] if listed else []
+def _nodes(sent: msgspec.Raw) -> tuple[list[str], list[msgspec.Raw]]:
+    """Names, and nodes as they came."""
+    items = _NODE_LIST.parts(sent, lambda parts: "items" in parts).get("items")
+    if items is None:
+        if len(memoryview(sent)) > capitals.MOST_BYTES:
+            # None offered would be none passed.
+            raise BadRequest("Nodes: items is needed")
+        return [], []
+    if bytes(items).count(b'"metadata"') > _MOST_NODES:
+        raise BadRequest(f"Nodes: more than {_MOST_NODES}: set nodeCacheCapable")
+    return [each.metadata.name for each in _read_nodes(items)], _read_each(items)
 
 
 def binding(body: bytes) -> Binding:
     """Raises BadRequest."""
+    if len(body) > _MOST_BINDING_BYTES:
+        raise BadRequest(f"more than {_MOST_BINDING_BYTES} bytes")
     try:
         found = {key.lower(): value for key, value in _mapping(_read_anything(body), "it").items()}
     except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError) as problem:
