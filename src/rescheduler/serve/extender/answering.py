@@ -4,6 +4,7 @@ It fails open: as long as nothing is known of the cluster, or what is known is o
 passes and all are alike.
 """
 
+import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from time import perf_counter
 from typing import Any, Final
@@ -25,6 +26,8 @@ from rescheduler.serve.metrics.extending import Result
 
 _JSON: Final = "application/json"
 _OK: Final = 200
+_HEARD_SECONDS: Final = 2.5
+"""After which a table has heard of a pod that was bound."""
 
 Bind = Callable[[Binding], Awaitable[None]]
 """Raises ReschedulerError when the pod is not, and will not be, on that node by it."""
@@ -81,6 +84,8 @@ class _Extender:
         self._answers = Answers()
         self._hosts = Hosts()
         self._reader = formats.Reader()
+        self._to_look_at: set[str] = set()
+        """Nodes that pods were bound to since a table has heard of them."""
         self._newcomer: tuple[Mapping[str, Any] | None, Newcomer | None] = None, None
         """The last that was asked about: mostly that comes twice."""
 
@@ -145,10 +150,27 @@ class _Extender:
         return newcomer, offer
 
     def _foresee(self, bound: Binding) -> None:
-        """Asks for an early pass where the pod makes its node overloaded: nobody waits for it."""
-        offer = self._board.offer
-        if offer is None:
+        """Asks for an early pass where the pod makes its node overloaded: nobody waits for it.
+
+        What the pod needs we know if we were asked to judge nodes for it. Else, or if it is another
+        one's doing, a table tells that has heard of it.
+        """
+        offer, node = self._board.offer, bound.node
+        if offer is None or self._calls_for_a_pass(offer, node):
             return
-        if why := self._answers.why_overloaded(offer, bound.node):
-            structlog.get_logger().debug("overload foreseen", node=bound.node, because=why)
-            self._board.call_for_a_pass(f"{bound.node} will be above its threshold")
+        if node in offer.table.numbers and node not in self._to_look_at:
+            self._to_look_at.add(node)
+            asyncio.get_running_loop().call_later(_HEARD_SECONDS, self._look_again, node)
+
+    def _look_again(self, node: str) -> None:
+        self._to_look_at.discard(node)
+        offer = self._board.offer
+        if offer is not None and not offer.is_stale(self._clock.monotonic()):
+            self._calls_for_a_pass(offer, node)
+
+    def _calls_for_a_pass(self, offer: Offer, node: str) -> bool:
+        why = self._answers.why_overloaded(offer, node)
+        if why:
+            structlog.get_logger().debug("overload foreseen", node=node, because=why)
+            self._board.call_for_a_pass(f"{node} will be above its threshold")
+        return bool(why)

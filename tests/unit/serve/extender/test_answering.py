@@ -2,6 +2,7 @@
 
 import http.client
 import json
+import queue
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -204,6 +205,25 @@ def test_bound_and_an_overload_is_foreseen_once_for_a_burst() -> None:
     assert bound.asked == [Binding("shop", "db-0", "u", "b")] * 3
     # Told in the same words, which whoever makes passes takes for one reason.
     assert set(called) == {"b will be above its threshold"}
+
+
+def test_an_overload_is_foreseen_of_pods_that_we_were_not_asked_about(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """With preBind alone, a scheduler tells nothing of what they need."""
+    monkeypatch.setattr("rescheduler.serve.extender.answering._HEARD_SECONDS", 0.3)
+    called: queue.Queue[str] = queue.Queue()
+    with scheduler(fresh(), verbs=("preBind",), bound=Bound()) as asking:
+        asking.board.call_for_a_pass = called.put
+        for _ in range(3):
+            asking.post("/bind", BINDING)
+        asking.post("/bind", {**BINDING, "Node": "unheard-of"})
+        asking.post("/bind", {**BINDING, "Node": "c"})
+        assert called.empty()
+        full = table({"a": (0, 0), "b": (900, 0), "c": (0, 0)}, taken_at=fresh().taken_at)
+        asking.board.publish_offer(Offer(full, RULES))
+        assert called.get(timeout=30) == "b will be above its threshold"
+    assert called.empty()
 
 
 def test_why_it_is_not_bound_is_told() -> None:
