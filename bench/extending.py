@@ -87,7 +87,9 @@ def _body(nodes: int, many: int, seed: int = 0) -> bytes:
     container = {"name": "app", "resources": {"requests": {"cpu": "200m", "memory": "256Mi"}}}
     spec = {"containers": [{**container, "env": [{"name": "X", "value": "y" * 4000}]}]}
     pod = {"metadata": {"name": "web", "namespace": "shop", "uid": "u"}, "spec": spec}
-    return json.dumps({"Pod": pod, "Nodes": None, "NodeNames": names}).encode()
+    asked = {"Pod": pod, "Nodes": None, "NodeNames": names}
+    # As Go writes it.
+    return json.dumps(asked, separators=(",", ":")).encode()
 
 
 def _asked(port: int, path: str, bodies: list[bytes], before: str = "") -> Figures:

@@ -92,11 +92,11 @@ class _Extender:
     # ------------------------------------------------------------------ verbs
 
     async def filter(self, body: bytes) -> tuple[bytes, Result]:
-        asked = self._reader.question(body)
-        pod, offer = self._known(asked)
+        asked, pod, offer = self._asked(body)
         if pod is None or offer is None:
             return formats.filter_result(asked, asked.names, {}, {}), Result.OPEN
-        found = self._answers.filtered(offer, pod, asked.names, self._clock.monotonic())
+        now = self._clock.monotonic()
+        found = self._answers.filtered(offer, pod, asked.names, now, asked.rows)
         self._board.extender.refused(len(found.refused), len(found.closed))
         if found.is_steered is not None:
             self._board.extender.steered(is_steered=found.is_steered)
@@ -104,11 +104,11 @@ class _Extender:
         return formats.filter_result(asked, found.passed, found.refused, found.closed), result
 
     async def prioritize(self, body: bytes) -> tuple[bytes, Result]:
-        asked = self._reader.question(body)
-        pod, offer = self._known(asked)
+        asked, pod, offer = self._asked(body)
         if pod is None or offer is None:
             return formats.priorities(asked.names, [0] * len(asked.names)), Result.OPEN
-        found = self._answers.scored(offer, pod, asked.names, self._clock.monotonic())
+        now = self._clock.monotonic()
+        found = self._answers.scored(offer, pod, asked.names, now, asked.rows)
         if found.is_steered is not None:
             self._board.extender.steered(is_steered=found.is_steered)
         written = self._hosts.priorities(offer.table.names, found.rows, found.points)
@@ -133,21 +133,27 @@ class _Extender:
 
     # ------------------------------------------------------------------ what is known
 
-    def _known(self, asked: Question) -> tuple[Newcomer | None, Offer | None]:
+    def _asked(self, body: bytes) -> tuple[Question, Newcomer | None, Offer | None]:
+        """Raises BadRequest. Without a pod, or without an offer, every node passes."""
         offer = self._board.offer
         if offer is None or offer.is_stale(self._clock.monotonic()):
-            return None, None
+            return self._reader.question(body), None, None
+        asked = self._reader.question(body, offer.table.names)
+        return asked, self._judged(asked), offer
+
+    def _judged(self, asked: Question) -> Newcomer | None:
+        """The pod that was asked about; None: nothing can be made of it."""
         last, newcomer = self._newcomer
         if last is asked.pod:
-            return newcomer, offer
+            return newcomer
         try:
             newcomer = schedule.newcomer(asked.pod)
         except (ValueError, TypeError, AttributeError, KeyError) as problem:
             # Whatever it is, somebody wants it to run.
             structlog.get_logger().info("cannot read a pod to be scheduled", problem=str(problem))
-            return None, None
+            return None
         self._newcomer = asked.pod, newcomer
-        return newcomer, offer
+        return newcomer
 
     def _foresee(self, bound: Binding) -> None:
         """Asks for an early pass where the pod makes its node overloaded: nobody waits for it.

@@ -5,13 +5,15 @@ capitalisation; so do we. A key that is missing in an answer is a zero value: an
 nodes would mean that no node fits.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, overload
 
 import msgspec
 
+from rescheduler.schedule import Numbers
 from rescheduler.serve.extender import capitals
+from rescheduler.serve.extender.lookup import Lookup
 
 MOST_BYTES: Final = 2**25
 """Of a request: 5,000 nodes by name are a tenth of a megabyte; as whole objects some dozen."""
@@ -41,20 +43,49 @@ _ARGS: Final = capitals.Reader(
 _NODE_LIST: Final = capitals.Reader({"items": ("items", "Items", "ITEMS")})
 
 
-class _Named(msgspec.Struct):
+class _Metadata(msgspec.Struct):
     name: str = ""
 
 
 class _Node(msgspec.Struct):
-    metadata: _Named
+    metadata: _Metadata
+
+
+class Names(Sequence[str]):
+    """As they came: read when somebody looks at one of them, which is seldom."""
+
+    def __init__(self, raw: bytes, number: int) -> None:
+        self.raw: Final = msgspec.Raw(raw)
+        self._number = number
+        self._read: list[str] | None = None
+
+    def __len__(self) -> int:
+        return self._number
+
+    @overload
+    def __getitem__(self, place: int) -> str: ...
+    @overload
+    def __getitem__(self, place: slice) -> Sequence[str]: ...
+    def __getitem__(self, place: int | slice) -> str | Sequence[str]:
+        return self._all()[place]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._all())
+
+    def _all(self) -> list[str]:
+        if self._read is None:
+            self._read = _read_names(self.raw)
+        return self._read
 
 
 @dataclass(frozen=True, slots=True)
 class Question:
     pod: Mapping[str, Any]
     names: Sequence[str]
-    nodes: Sequence[msgspec.Raw] | None
+    nodes: Sequence[msgspec.Raw] | None = None
     """As they came, in the order of the names; None: only names were sent."""
+    rows: Numbers | None = None
+    """Of the names, among those that are known; None: they have to be looked up."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +95,9 @@ class Binding:
     uid: str
     node: str
 
+
+_Named = tuple[Sequence[str], Numbers | None]
+"""Names, and their rows if these are known."""
 
 _read_names: Final = msgspec.json.Decoder(list[str]).decode
 _read_nodes: Final = msgspec.json.Decoder(list[_Node]).decode
@@ -78,11 +112,17 @@ class Reader:
     """
 
     def __init__(self) -> None:
-        self._last: tuple[bytes, list[str]] = b"", []
+        self._last: tuple[bytes, _Named] = b"", ([], None)
         self._last_pod: tuple[bytes, Mapping[str, Any]] = b"", {}
+        self._known: tuple[str, ...] = ()
+        self._lookup = Lookup()
 
-    def question(self, body: bytes) -> Question:
-        """Raises BadRequest. The same pod and the same list of names, if they are as the last."""
+    def question(self, body: bytes, known: tuple[str, ...] = ()) -> Question:
+        """Raises BadRequest. The same pod and the same list of names, if they are as the last.
+        `known`: names of nodes, in the order of their rows.
+        """
+        if self._known is not known:
+            self._known, self._last = known, (b"", ([], None))
         return _question(body, self._pod, self._names)
 
     def _pod(self, raw: bytes) -> Mapping[str, Any]:
@@ -94,11 +134,12 @@ class Reader:
             self._last_pod = raw, found
         return found
 
-    def _names(self, raw: bytes) -> list[str]:
-        before, names = self._last
+    def _names(self, raw: bytes) -> _Named:
+        before, named = self._last
         if raw == before:
-            return names
-        found: list[str] = _read_names(raw)
+            return named
+        rows = self._lookup.rows(self._known, raw) if self._known else None
+        found = _named(raw) if rows is None else (Names(raw, len(rows)), rows)
         if len(raw) <= _MOST_KEPT_BYTES:
             self._last = raw, found
         return found
@@ -106,7 +147,11 @@ class Reader:
 
 def question(body: bytes) -> Question:
     """Raises BadRequest."""
-    return _question(body, _read_pod, _read_names)
+    return _question(body, _read_pod, _named)
+
+
+def _named(raw: bytes) -> _Named:
+    return _read_names(raw), None
 
 
 def _read_pod(raw: bytes) -> Mapping[str, Any]:
@@ -116,7 +161,7 @@ def _read_pod(raw: bytes) -> Mapping[str, Any]:
 def _question(
     body: bytes,
     read_pod: Callable[[bytes], Mapping[str, Any]],
-    read_names: Callable[[bytes], list[str]],
+    read_names: Callable[[bytes], _Named],
 ) -> Question:
     try:
         parts = _ARGS.parts(body, _is_question)
@@ -124,8 +169,9 @@ def _question(
             raise BadRequest("Pod: is needed")
         pod = read_pod(_at_most(_MOST_POD_BYTES, parts["pod"], "Pod"))
         if "nodenames" in parts:
-            names = read_names(_at_most(_MOST_NAMES_BYTES, parts["nodenames"], "NodeNames"))
-            return Question(pod, names, None)
+            sent = _at_most(_MOST_NAMES_BYTES, parts["nodenames"], "NodeNames")
+            names, rows = read_names(sent)
+            return Question(pod, names, rows=rows)
         if "nodes" not in parts:
             raise BadRequest("NodeNames: is needed, or Nodes")
         return Question(pod, *_nodes(parts["nodes"]))
@@ -194,7 +240,7 @@ def filter_result(
         "Error": "",
     }
     if asked.nodes is None:
-        told["NodeNames"] = passed
+        told["NodeNames"] = passed.raw if isinstance(passed, Names) else passed
     else:
         kept = {*passed}
         items = [node for name, node in zip(asked.names, asked.nodes, strict=True) if name in kept]
