@@ -1,7 +1,8 @@
 """How soon a scheduler is answered, beside an echo of the same bodies by the same server.
 
-The process that answers is one of its own, with the state of a large cluster in memory: idle, and
-while its main thread takes up 1,000 pod events a second and a plan is made every second.
+The process that answers is one of its own, with the state of a large cluster in memory, kept as
+`run` keeps it: idle, and while its main thread takes up 1,000 pod events a second and a plan is
+made every second.
 """
 
 import asyncio
@@ -24,6 +25,7 @@ from rich.console import Console
 from rich.table import Table
 
 from bench.big_state import BigState
+from rescheduler.cli.housekeeping import keeping_house
 from rescheduler.clock import SystemClock
 from rescheduler.config import Configuration, Extender
 from rescheduler.controller.node_table import TableMaker, rules_of
@@ -85,7 +87,9 @@ def _body(nodes: int, many: int, seed: int = 0) -> bytes:
     container = {"name": "app", "resources": {"requests": {"cpu": "200m", "memory": "256Mi"}}}
     spec = {"containers": [{**container, "env": [{"name": "X", "value": "y" * 4000}]}]}
     pod = {"metadata": {"name": "web", "namespace": "shop", "uid": "u"}, "spec": spec}
-    return json.dumps({"Pod": pod, "Nodes": None, "NodeNames": names}).encode()
+    asked = {"Pod": pod, "Nodes": None, "NodeNames": names}
+    # As Go writes it.
+    return json.dumps(asked, separators=(",", ":")).encode()
 
 
 def _asked(port: int, path: str, bodies: list[bytes], before: str = "") -> Figures:
@@ -142,9 +146,10 @@ def _serve(manner: str, nodes: int) -> None:
     extender = replace(extender_door(board, settings), port=0)
     echoing = replace(extender, answers={"/echo": echo})
     offer()
-    with listening([extender, echoing]) as [(_, port), (_, echo_port)]:
+    with keeping_house() as tidy, listening([extender, echoing]) as [(_, port), (_, echo_port)]:
         sys.stdout.write(json.dumps({"extender": port, "echo": echo_port}) + "\n")
         sys.stdout.flush()
+        tidy()
         asyncio.run(idle(offer) if manner == "idle" else busy(big, offer))
 
 

@@ -1,24 +1,35 @@
-"""How many pods a second a real kube-scheduler binds: by itself, and asking us about each of them.
+"""How many pods a second a real kube-scheduler binds: by itself, asking us about each of them, and
+asking an echo, which is the least that any extender costs: two requests a pod, one after the other.
 
 The same burst waits each time until the scheduler starts; counted is from its first binding to its
-last. Both ways are measured twice, one after the other, on the same control plane.
+last. The three ways are measured twice, one after the other, on the same control plane.
 """
 
 import asyncio
+import subprocess
+import sys
 import tempfile
 import time
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from copy import deepcopy
+from dataclasses import dataclass, field, replace
 from os import environ
 from pathlib import Path
 from typing import Any, Final
 
 import aiohttp
+import msgspec
 import yaml
+from aiohttp import web
 from rich.console import Console
 from rich.table import Table
 
 from bench.whole_run import free_port
+from rescheduler.config import Extender
+from rescheduler.serve import Board, SchedulerDoor
+from rescheduler.serve.listening import listening
+from rescheduler.serve.serving import extender_door
 from testbed.api import Object
 from testbed.builders import deployment, pod_spec
 from testbed.instance import OwnedInstance
@@ -40,30 +51,50 @@ async def measure(table: Table) -> None:
         await install_rights(owned.instance)
         async with make_world(owned.instance, Path(folder), "burst") as world:
             await world.add_nodes(_NODES, cpu="64", memory="256Gi", pods="250")
-            alone, asking = await _rates(owned, world, pods)
+            found = await _rates(owned, world, pods)
     table.add_row(
         f"pods bound a second, {pods:,} at once on {_NODES} nodes",
-        f"{_in_words(asking)} asking us",
-        f"{_in_words(alone)} by itself",
+        f"{_in_words(found.asking)} asking us",
+        f"{_in_words(found.echoed)} asking an echo, {_in_words(found.alone)} by itself",
     )
+
+
+@dataclass(frozen=True, slots=True)
+class _Rates:
+    """Pods a second, of each round."""
+
+    alone: list[float] = field(default_factory=list)
+    echoed: list[float] = field(default_factory=list)
+    asking: list[float] = field(default_factory=list)
 
 
 def _in_words(rates: list[float]) -> str:
     return ", ".join(f"{each:.0f}" for each in rates)
 
 
-async def _rates(owned: OwnedInstance, world: World, pods: int) -> tuple[list[float], list[float]]:
-    alone, asking = list[float](), list[float]()
+async def _rates(owned: OwnedInstance, world: World, pods: int) -> _Rates:
+    found = _Rates()
     ours = _Ours(owned, world)
     by_itself = ours.document | {"profiles": [{"schedulerName": "default-scheduler"}]}
     async with ours.running():
+        asking = await ours.printed()
         for _ in range(_ROUNDS):
-            alone.append(await _burst(owned, world, by_itself, pods))
+            found.alone.append(await _burst(owned, world, by_itself, pods))
+            with _echo() as port:
+                found.echoed.append(await _burst(owned, world, _elsewhere(asking, port), pods))
             before = await ours.filtered()
-            asking.append(await _burst(owned, world, await ours.printed(), pods))
+            found.asking.append(await _burst(owned, world, asking, pods))
             if await ours.filtered() - before < pods:
                 raise RuntimeError("the scheduler has not asked about every pod")
-    return alone, asking
+    return found
+
+
+def _elsewhere(configuration: Object, port: int) -> Object:
+    """The same scheduler, asking at another port."""
+    found = deepcopy(configuration)
+    [extender] = found["extenders"]
+    extender["urlPrefix"] = f"http://127.0.0.1:{port}"
+    return found
 
 
 async def _burst(owned: OwnedInstance, world: World, configuration: Object, pods: int) -> float:
@@ -164,7 +195,52 @@ class _Ours:
         return sum(float(each.split()[-1]) for each in lines if each.startswith(_FILTERED))
 
 
+# ---------------------------------------------------------------------- the echo
+
+
+@contextmanager
+def _echo() -> Iterator[int]:
+    """A process of its own, with nothing else to do."""
+    command = [sys.executable, "-m", "bench.scheduling", "echo"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stdin=subprocess.PIPE) as process:
+        try:
+            yield int(process.stdout.readline() if process.stdout else "")
+        finally:
+            process.kill()
+
+
+def _serve_echo() -> None:
+    """Until nobody listens to us any more. The server that we have, and answers of the same size:
+    every node passes, and all are alike.
+    """
+    door = extender_door(Board([]), SchedulerDoor(settings=Extender(port=1), verbs=()))
+    answers = {"/filter": _pass_all, "/prioritize": _score_all}
+    with listening([replace(door, port=0, answers=answers)]) as [(_, port)]:
+        sys.stdout.write(f"{port}\n")
+        sys.stdout.flush()
+        sys.stdin.read()
+
+
+async def _pass_all(request: web.BaseRequest) -> web.Response:
+    answer = {"NodeNames": await _names(request)}
+    return web.Response(body=msgspec.json.encode(answer), content_type="application/json")
+
+
+async def _score_all(request: web.BaseRequest) -> web.Response:
+    answer = [{"Host": name, "Score": 0} for name in await _names(request)]
+    return web.Response(body=msgspec.json.encode(answer), content_type="application/json")
+
+
+async def _names(request: web.BaseRequest) -> list[str]:
+    body = b"".join([piece async for piece in request.content.iter_any()])
+    found: list[str] = msgspec.json.decode(body)["NodeNames"]
+    return found
+
+
 if __name__ == "__main__":
+    if len(sys.argv) > 1:
+        _serve_echo()
+        sys.exit()
     rows = Table("FIGURE", "MEASURED", "BESIDE", box=None, padding=(0, 2))
     asyncio.run(measure(rows))
     Console(highlight=False, width=160).print(rows)

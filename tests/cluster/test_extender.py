@@ -159,10 +159,10 @@ async def rubbish(port: int) -> AsyncIterator[list[str]]:
 
 async def test_bound_by_us_once_however_late_the_answer(own: OwnControlPlane) -> None:
     world = own.real
-    asked = await extended(own, "filter", "score", "preBind")
+    asked = await extended(own, "filter", "score", "preBind", cpuThreshold=20)
     await world.add_nodes(3, cpu="16", memory="32Gi")
     await grant_binding(world)
-    async with world.faults() as faults, asked.running():
+    async with world.faults() as faults, asked.running() as ours:
         await world.create(pods_of(10, "first"))
         await all_placed(world, "first", 10)
         await asked.counts('extender_requests_total{result="ok",verb="preBind"}', 10)
@@ -174,6 +174,14 @@ async def test_bound_by_us_once_however_late_the_answer(own: OwnControlPlane) ->
         assert sum(found.values()) == 6
         await lost.wait_fired(times=3)
         await world.wait("all of them run", lambda: world.is_complete("late"))
+        # Beyond its threshold: a pass comes long before its interval is over.
+        await world.create(pods_of(3, "heavy", cpu="4"))
+        await all_placed(world, "heavy", 3)
+        await ours.says("pass ended", where=_is_preventive)
+
+
+def _is_preventive(line: Object) -> bool:
+    return "will be above its threshold" in line.get("early", "")
 
 
 async def test_without_the_right_to_bind_the_scheduler_does(own: OwnControlPlane) -> None:
@@ -234,6 +242,7 @@ async def test_steers_where_the_api_server_does_not(own: OwnControlPlane) -> Non
         await asked.counts('extender_steered_pods_total{result="steered"}')
         [record] = await world.api.list("PodMigration", world.name)
         assert "not steered" not in record["status"]["message"]
+        assert "fallback" not in record["status"]
 
 
 async def test_who_stands_by_answers_too(own: OwnControlPlane, tmp_path: Path) -> None:

@@ -1,7 +1,7 @@
 """One answer after the other: what was answered counts in the next. Pure."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from rescheduler.schedule import filtering, scoring
@@ -9,7 +9,7 @@ from rescheduler.schedule.filtering import Filtered
 from rescheduler.schedule.newcomers import Newcomer
 from rescheduler.schedule.placed import PlacedSince
 from rescheduler.schedule.scoring import Scored
-from rescheduler.schedule.table import NodeTable, Numbers, Rules
+from rescheduler.schedule.table import UNKNOWN, NodeTable, Numbers, Rules
 
 _STALE_SECONDS: Final = 30.0
 
@@ -31,21 +31,43 @@ class Answers:
         self._placed = PlacedSince()
         self._rows: tuple[NodeTable, Sequence[str], Numbers] | None = None
 
-    def filtered(self, offer: Offer, pod: Newcomer, names: Sequence[str], now: float) -> Filtered:
+    def filtered(
+        self,
+        offer: Offer,
+        pod: Newcomer,
+        names: Sequence[str],
+        now: float,
+        rows: Numbers | None = None,
+    ) -> Filtered:
+        """`rows`: of the names in the table, if they are known."""
         placed = self._placed.on(offer.table, besides=pod)
-        rows = self._rows_of(offer.table, names)
+        rows = self._rows_of(offer.table, names) if rows is None else rows
         found = filtering.filtered(offer.table, offer.rules, pod, names, placed, rows)
-        if len(found.passed) == 1:
-            # The scheduler has no choice, and does not ask for scores.
-            self._placed.note(pod, found.passed[0], offer.table, now)
-        return found
+        if len(found.passed) != 1:
+            return found
+        # The scheduler has no choice, and does not ask for scores.
+        [chosen] = found.passed
+        self._placed.note(pod, chosen, offer.table, now)
+        if (steering := pod.steering(offer.table)) is None:
+            return found
+        return replace(found, is_steered=steering.target == chosen)
 
-    def scored(self, offer: Offer, pod: Newcomer, names: Sequence[str], now: float) -> Scored:
+    def scored(
+        self,
+        offer: Offer,
+        pod: Newcomer,
+        names: Sequence[str],
+        now: float,
+        rows: Numbers | None = None,
+    ) -> Scored:
+        """`rows`: of the names in the table, if they are known."""
         placed = self._placed.on(offer.table, besides=pod)
-        rows = self._rows_of(offer.table, names)
+        rows = self._rows_of(offer.table, names) if rows is None else rows
         found = scoring.scored(offer.table, offer.rules, pod, names, placed, rows)
         if found.best is not None:
-            self._placed.note(pod, names[found.best], offer.table, now)
+            row = int(rows[found.best])
+            best = names[found.best] if row == UNKNOWN else offer.table.names[row]
+            self._placed.note(pod, best, offer.table, now)
         return found
 
     def why_overloaded(self, offer: Offer, node: str) -> str:

@@ -34,6 +34,10 @@ class Filtered:
     """By node: why not, whoever else goes."""
     is_lenient: bool = False
     """All that could have passed were refused for their load alone, and so none is."""
+    is_steered: bool | None = None
+    """Where one node is left, for which nobody asks for a score: whether it is the target of the
+    pod's migration. None: it is of none, or there is a choice.
+    """
 
 
 def filtered(

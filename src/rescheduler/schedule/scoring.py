@@ -17,7 +17,14 @@ from typing import Final
 import numpy as np
 
 from rescheduler.schedule.newcomers import Newcomer
-from rescheduler.schedule.table import Figures, NodeTable, Numbers, Rules, Steering
+from rescheduler.schedule.table import (
+    UNKNOWN,
+    Figures,
+    NodeTable,
+    Numbers,
+    Rules,
+    Steering,
+)
 
 MOST: Final = 10
 """The highest that a scheduler takes from an extender."""
@@ -58,25 +65,41 @@ def scored(
         rows = table.rows(names)
     if pod.belongs_to_its_node or pod.is_copy or not names:
         return Scored(rows, np.zeros(len(rows), np.int64), None)
-    exact = _exact(table, rules, pod, placed)
-    # A node that we have not heard of is neither better nor worse than most.
-    usual = float(np.median(exact)) if len(exact) else 0.0
-    found: Figures = np.append(exact, usual)[rows]
+    found = _in_rows(_exact(table, rules, pod, placed), rows)
     if (steering := pod.steering(table)) is not None:
         return _steered(found, steering, names, rows)
     return Scored(rows, _whole(_compared(found)), int(np.argmax(found)))
 
 
+def _in_rows(exact: Figures, rows: Numbers) -> Figures:
+    if (rows == UNKNOWN).any():
+        # A node that we have not heard of is neither better nor worse than most.
+        usual = float(np.median(exact)) if len(exact) else 0.0
+        exact = np.append(exact, usual)
+    found: Figures = exact[rows]
+    return found
+
+
 def _exact(table: NodeTable, rules: Rules, pod: Newcomer, placed: Figures) -> Figures:
-    used = np.where(np.isnan(table.used), table.requested, table.used)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        share = (used + table.promised + placed + pod.weighs) / table.capacity
-    share = np.clip(np.nan_to_num(share, nan=1.0, posinf=1.0), 0.0, 1.0)
-    weights = np.array([rules.cpu_weight, rules.memory_weight])
-    room = 1 - share @ (weights / weights.sum())
-    balance = 1 - np.abs(share[:, 0] - share[:, 1])
+    """One column after the other, in as few steps as can be: it is what an answer takes longest
+    for, and of a few hundred nodes each step costs as much as of one.
+    """
+    cpu, memory = (_share(table, column, pod, placed) for column in range(2))
+    weight = rules.cpu_weight / (rules.cpu_weight + rules.memory_weight)
+    room = 1 - (weight * cpu + (1 - weight) * memory)
+    balance = 1 - np.abs(cpu - memory)
     bonus = rules.balance_bonus
     found: Figures = (MOST - bonus) * room + bonus * balance
+    return found
+
+
+def _share(table: NodeTable, column: int, pod: Newcomer, placed: Figures) -> Figures:
+    """Of the capacity of each node: what is taken of it with this pod; 1 where there is none, or
+    nothing is known (fmin).
+    """
+    taken = table.taken[:, column] + (placed[:, column] + pod.weighs[column])
+    with np.errstate(divide="ignore", invalid="ignore"):
+        found: Figures = np.fmin(taken / table.capacity[:, column], 1.0)
     return found
 
 

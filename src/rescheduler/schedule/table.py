@@ -77,6 +77,12 @@ class NodeTable:
     """By the UID of the owner whose pods are steered."""
     taken_at: float
     """By the clock of whoever answers."""
+    taken: Figures = field(init=False)
+    """What is used or, where that is unknown, asked for; and what is promised."""
+
+    def __post_init__(self) -> None:
+        used = np.where(np.isnan(self.used), self.requested, self.used)
+        object.__setattr__(self, "taken", used + self.promised)
 
     def rows(self, names: Sequence[str]) -> Numbers:
         """UNKNOWN for nodes that we have not heard of."""

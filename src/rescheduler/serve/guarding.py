@@ -2,7 +2,8 @@
 
 aiohttp's server waits for ever for a request that trickles in. Here every request has a time within
 which it is done, and of many connections the oldest makes room for the newest: so whoever holds
-thousands of them open keeps nobody else from his answer.
+thousands of them open keeps nobody else from his answer. What all of them have sent together is
+bounded, too: beyond that, whoever has sent most is hung up on.
 """
 
 import asyncio
@@ -13,6 +14,8 @@ from typing import Final
 MOST_CONNECTIONS: Final = 128
 MOST_BYTES: Final = 2**15
 """Of a request, all in all: probes and scrapes have a few hundred."""
+_MOST_UNANSWERED_BYTES: Final = 2**26
+"""Of all requests together: two of the largest that a scheduler may send."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,6 +28,8 @@ class Limits:
     """Of a request, all in all."""
     idle_seconds: float = 0.0
     """For which a connection is kept for the next request; 0: it is closed with its answer."""
+    most_unanswered_bytes: int = _MOST_UNANSWERED_BYTES
+    """Of all requests that are not answered yet."""
 
 
 class Connections:
@@ -34,6 +39,7 @@ class Connections:
         self.limits = limits
         self._most = most
         self._open: dict[Guarded, None] = {}
+        self._unanswered_bytes = 0
 
     def __len__(self) -> int:
         return len(self._open)
@@ -45,6 +51,12 @@ class Connections:
 
     def remove(self, connection: "Guarded") -> None:
         self._open.pop(connection, None)
+
+    def count(self, size: int) -> None:
+        """So many bytes have come; less than none: so many are done with."""
+        self._unanswered_bytes += size
+        while self._open and self._unanswered_bytes > self.limits.most_unanswered_bytes:
+            max(self._open, key=lambda each: each.unanswered_bytes).abort()
 
     def answered(self, inner: asyncio.BaseProtocol | None) -> None:
         """The connection behind it waits for its next request now."""
@@ -64,25 +76,30 @@ class Guarded(asyncio.Protocol):
     def __init__(self, connections: Connections, inner: Callable[[], asyncio.Protocol]) -> None:
         self._connections = connections
         self.inner = inner()
-        self._left = connections.limits.most_bytes
+        self.unanswered_bytes = 0
         self._transport: asyncio.Transport | None = None
         self._end: asyncio.TimerHandle | None = None
         self._is_resting = False
 
     def abort(self) -> None:
         """Nothing of it is kept, not even what the client has not yet fetched."""
+        self._done_with_request()
         self._connections.remove(self)
         if self._transport is not None:
             self._transport.abort()
 
     def rest(self) -> None:
         self._is_resting = True
+        self._done_with_request()
         self._end_after(self._connections.limits.idle_seconds)
 
     def _begin(self) -> None:
         self._is_resting = False
-        self._left = self._connections.limits.most_bytes
         self._end_after(self._connections.limits.seconds)
+
+    def _done_with_request(self) -> None:
+        size, self.unanswered_bytes = self.unanswered_bytes, 0
+        self._connections.count(-size)
 
     def _end_after(self, seconds: float) -> None:
         if self._end is not None:
@@ -99,10 +116,11 @@ class Guarded(asyncio.Protocol):
     def data_received(self, data: bytes) -> None:
         if self._is_resting:
             self._begin()
-        self._left -= len(data)
-        if self._left < 0:
+        self.unanswered_bytes += len(data)
+        self._connections.count(len(data))
+        if self.unanswered_bytes > self._connections.limits.most_bytes:
             self.abort()
-        else:
+        elif self._transport is not None and not self._transport.is_closing():
             self.inner.data_received(data)
 
     def eof_received(self) -> bool | None:
@@ -111,6 +129,7 @@ class Guarded(asyncio.Protocol):
     def connection_lost(self, exc: Exception | None) -> None:
         if self._end is not None:
             self._end.cancel()
+        self._done_with_request()
         self._connections.remove(self)
         self.inner.connection_lost(exc)
 

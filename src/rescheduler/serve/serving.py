@@ -31,6 +31,9 @@ when a request comes.
 """
 
 
+_WHO_ASKS: Final = "a kube-scheduler asks that runs with what `rescheduler config scheduler` prints"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SchedulerDoor:
     """Where a scheduler asks, and what it may ask."""
@@ -67,9 +70,12 @@ def serving(
         doors.append(extender_door(board, scheduler))
     if evictions is not None:
         doors.append(guard_door(board, evictions))
+    log = structlog.get_logger()
     with listening(doors) as addresses:
-        for host, port in addresses:
-            structlog.get_logger().info("server listening", address=host, port=port)
+        for door, (host, port) in zip(doors, addresses, strict=True):
+            log.info("server listening", address=host, port=port, setting=door.setting)
+        if scheduler is not None:
+            log.info("scheduler answered", verbs=list(scheduler.verbs), hint=_WHO_ASKS)
         yield
 
 

@@ -44,6 +44,8 @@ class ToyControllers:
     """It refuses whatever its workload would make by now."""
     policy_after: int | None = 1
     """Seconds after the label until the admission policy sees it; None: it is not installed."""
+    extender_steers: bool = False
+    """A scheduler asks us."""
     unready: bool = False
     """The original is not Ready, and somebody wants it away."""
     settings: Migration = field(default_factory=Migration)

@@ -4,9 +4,10 @@ import socket
 import threading
 
 import pytest
+from structlog.testing import capture_logs
 
-from rescheduler.config import Serving
-from rescheduler.serve import Board, CannotListen, serving
+from rescheduler.config import Extender, Serving
+from rescheduler.serve import Board, CannotListen, SchedulerDoor, serving
 from tests.unit.serve.asking import get, site
 
 
@@ -46,6 +47,17 @@ def test_it_listens_on_all_addresses_by_default_and_on_none_with_port_0() -> Non
         get(port, "/healthz")
     with serving(Serving(port=0), Board()):
         assert "serve" not in {thread.name for thread in threading.enumerate()}
+
+
+def test_it_says_which_verbs_are_answered_and_who_asks_for_them() -> None:
+    port = free_port()
+    asked = SchedulerDoor(settings=Extender(port=port), verbs=("filter", "score"))
+    with capture_logs() as logs, serving(Serving(port=0), Board(), asked):
+        pass
+    listening, answered = logs
+    assert (listening["port"], listening["setting"]) == (port, "extender.port")
+    assert answered["verbs"] == ["filter", "score"]
+    assert "rescheduler config scheduler" in answered["hint"]
 
 
 def test_it_answers_while_the_main_thread_computes() -> None:

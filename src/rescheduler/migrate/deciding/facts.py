@@ -202,6 +202,8 @@ class Progress:
     """The original was not Ready when it was evicted: its successor need not be, either."""
     fallback: str = ""
     """Why the eviction goes unsteered, if it does."""
+    extender_steers: bool = False
+    """A scheduler is answered by us: where the API server does not steer, that may."""
     ending_seconds: float = 0.0
     """Since the original was seen to end."""
     replacement_seconds: float = 0.0

@@ -15,6 +15,7 @@ import structlog
 
 from rescheduler.clock import Clock
 from rescheduler.config import Configuration
+from rescheduler.config.scheduling import SCORE
 from rescheduler.kube import KubeApi, errors
 from rescheduler.migrate.deciding.crowds import Crowd
 from rescheduler.migrate.deciding.outcomes import Outcome
@@ -93,6 +94,7 @@ class Migrator:
             learn=self._note,
             trouble=lambda: self._concurrency.trouble(clock.monotonic()),
             crowd=self._crowd,
+            extender_steers=SCORE in configuration.answered,
             jitter=jitter,
         )
         self._running: dict[Key, asyncio.Task[None]] = {}

@@ -61,6 +61,8 @@ class Context:
     """The API server is slow, or asks us to slow down."""
     crowd: Crowd
     """Of those that end before they begin, there may be thousands."""
+    extender_steers: bool = False
+    """A scheduler is answered by us which nodes it should rather take."""
     told: set[str] = field(default_factory=set)
     """What nobody needs to hear twice from one process."""
     jitter: random.Random = field(default_factory=random.Random)

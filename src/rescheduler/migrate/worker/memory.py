@@ -87,7 +87,13 @@ class Memory:
         self.left_since = self.away_since = None
 
     def progress(
-        self, status: MigrationStatus, now: float, wall: datetime, not_there: str
+        self,
+        status: MigrationStatus,
+        now: float,
+        wall: datetime,
+        not_there: str,
+        *,
+        extender_steers: bool,
     ) -> Progress:
         goes_first = status.way is not None and not status.way.makes_a_copy
         return Progress(
@@ -117,6 +123,7 @@ class Memory:
             siblings=frozenset(status.siblings),
             unready=status.unready,
             fallback=status.fallback,
+            extender_steers=extender_steers,
             ending_seconds=_since(self.ending_since, now),
             replacement_seconds=_since(self.replacement_since, now),
             not_there=not_there,

@@ -189,7 +189,13 @@ class Worker:
         now, status = self._clock.monotonic(), self._recorder.status
         self._memory.learn(view, now)
         not_there = self._why_not(intent, now)
-        progress = self._memory.progress(status, now, self._clock.now(), not_there)
+        progress = self._memory.progress(
+            status,
+            now,
+            self._clock.now(),
+            not_there,
+            extender_steers=self._context.extender_steers,
+        )
         return progress, decide(intent, view, progress)
 
     def _why_not(self, intent: Intent, now: float) -> str:

@@ -4,9 +4,10 @@ It fails open: as long as nothing is known of the cluster, or what is known is o
 passes and all are alike.
 """
 
+import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from time import perf_counter
-from typing import Final
+from typing import Any, Final
 
 import structlog
 from aiohttp import web
@@ -25,6 +26,8 @@ from rescheduler.serve.metrics.extending import Result
 
 _JSON: Final = "application/json"
 _OK: Final = 200
+_HEARD_SECONDS: Final = 2.5
+"""After which a table has heard of a pod that was bound."""
 
 Bind = Callable[[Binding], Awaitable[None]]
 """Raises ReschedulerError when the pod is not, and will not be, on that node by it."""
@@ -81,25 +84,31 @@ class _Extender:
         self._answers = Answers()
         self._hosts = Hosts()
         self._reader = formats.Reader()
+        self._to_look_at: set[str] = set()
+        """Nodes that pods were bound to since a table has heard of them."""
+        self._newcomer: tuple[Mapping[str, Any] | None, Newcomer | None] = None, None
+        """The last that was asked about: mostly that comes twice."""
 
     # ------------------------------------------------------------------ verbs
 
     async def filter(self, body: bytes) -> tuple[bytes, Result]:
-        asked = self._reader.question(body)
-        pod, offer = self._known(asked)
+        asked, pod, offer = self._asked(body)
         if pod is None or offer is None:
             return formats.filter_result(asked, asked.names, {}, {}), Result.OPEN
-        found = self._answers.filtered(offer, pod, asked.names, self._clock.monotonic())
+        now = self._clock.monotonic()
+        found = self._answers.filtered(offer, pod, asked.names, now, asked.rows)
         self._board.extender.refused(len(found.refused), len(found.closed))
+        if found.is_steered is not None:
+            self._board.extender.steered(is_steered=found.is_steered)
         result = Result.LENIENT if found.is_lenient else Result.OK
         return formats.filter_result(asked, found.passed, found.refused, found.closed), result
 
     async def prioritize(self, body: bytes) -> tuple[bytes, Result]:
-        asked = self._reader.question(body)
-        pod, offer = self._known(asked)
+        asked, pod, offer = self._asked(body)
         if pod is None or offer is None:
             return formats.priorities(asked.names, [0] * len(asked.names)), Result.OPEN
-        found = self._answers.scored(offer, pod, asked.names, self._clock.monotonic())
+        now = self._clock.monotonic()
+        found = self._answers.scored(offer, pod, asked.names, now, asked.rows)
         if found.is_steered is not None:
             self._board.extender.steered(is_steered=found.is_steered)
         written = self._hosts.priorities(offer.table.names, found.rows, found.points)
@@ -124,22 +133,50 @@ class _Extender:
 
     # ------------------------------------------------------------------ what is known
 
-    def _known(self, asked: Question) -> tuple[Newcomer | None, Offer | None]:
+    def _asked(self, body: bytes) -> tuple[Question, Newcomer | None, Offer | None]:
+        """Raises BadRequest. Without a pod, or without an offer, every node passes."""
         offer = self._board.offer
         if offer is None or offer.is_stale(self._clock.monotonic()):
-            return None, None
+            return self._reader.question(body), None, None
+        asked = self._reader.question(body, offer.table.names)
+        return asked, self._judged(asked), offer
+
+    def _judged(self, asked: Question) -> Newcomer | None:
+        """The pod that was asked about; None: nothing can be made of it."""
+        last, newcomer = self._newcomer
+        if last is asked.pod:
+            return newcomer
         try:
-            return schedule.newcomer(asked.pod), offer
+            newcomer = schedule.newcomer(asked.pod)
         except (ValueError, TypeError, AttributeError, KeyError) as problem:
             # Whatever it is, somebody wants it to run.
             structlog.get_logger().info("cannot read a pod to be scheduled", problem=str(problem))
-            return None, None
+            return None
+        self._newcomer = asked.pod, newcomer
+        return newcomer
 
     def _foresee(self, bound: Binding) -> None:
-        """Asks for an early pass where the pod makes its node overloaded: nobody waits for it."""
-        offer = self._board.offer
-        if offer is None:
+        """Asks for an early pass where the pod makes its node overloaded: nobody waits for it.
+
+        What the pod needs we know if we were asked to judge nodes for it. Else, or if it is another
+        one's doing, a table tells that has heard of it.
+        """
+        offer, node = self._board.offer, bound.node
+        if offer is None or self._calls_for_a_pass(offer, node):
             return
-        if why := self._answers.why_overloaded(offer, bound.node):
-            structlog.get_logger().debug("overload foreseen", node=bound.node, because=why)
-            self._board.call_for_a_pass(f"{bound.node} will be above its threshold")
+        if node in offer.table.numbers and node not in self._to_look_at:
+            self._to_look_at.add(node)
+            asyncio.get_running_loop().call_later(_HEARD_SECONDS, self._look_again, node)
+
+    def _look_again(self, node: str) -> None:
+        self._to_look_at.discard(node)
+        offer = self._board.offer
+        if offer is not None and not offer.is_stale(self._clock.monotonic()):
+            self._calls_for_a_pass(offer, node)
+
+    def _calls_for_a_pass(self, offer: Offer, node: str) -> bool:
+        why = self._answers.why_overloaded(offer, node)
+        if why:
+            structlog.get_logger().debug("overload foreseen", node=node, because=why)
+            self._board.call_for_a_pass(f"{node} will be above its threshold")
+        return bool(why)

@@ -5,42 +5,87 @@ capitalisation; so do we. A key that is missing in an answer is a zero value: an
 nodes would mean that no node fits.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, overload
 
 import msgspec
 
+from rescheduler.schedule import Numbers
+from rescheduler.serve.extender import capitals
+from rescheduler.serve.extender.lookup import Lookup
+
 MOST_BYTES: Final = 2**25
 """Of a request: 5,000 nodes by name are a tenth of a megabyte; as whole objects some dozen."""
+_MOST_POD_BYTES: Final = 3 * 2**19
+"""As much as an API server keeps of any object. Read, rubbish takes up thirty times as much memory,
+and nobody else is answered meanwhile.
+"""
+_MOST_NAMES_BYTES: Final = 2**22
+"""Some 60,000 of the longest."""
+_MOST_NODES: Final = 20_000
+_MOST_BINDING_BYTES: Final = 2**12
+_MOST_KEPT_BYTES: Final = 2**20
+"""Until the next request: as much as any pod, or the names of 15,000 nodes. Rubbish is not kept."""
 
 
 class BadRequest(ValueError):
     """In words for whoever asked."""
 
 
-class _Args(msgspec.Struct, rename="pascal"):
-    """As Go writes them; the quick way."""
+_ARGS: Final = capitals.Reader(
+    {
+        "pod": ("Pod", "pod", "POD"),
+        "nodes": ("Nodes", "nodes", "NODES"),
+        "nodenames": ("NodeNames", "nodeNames", "nodenames", "NODENAMES"),
+    }
+)
+_NODE_LIST: Final = capitals.Reader({"items": ("items", "Items", "ITEMS")})
 
-    pod: msgspec.Raw
-    nodes: msgspec.Raw | None = None
-    node_names: msgspec.Raw | None = None
 
-
-class _Named(msgspec.Struct):
+class _Metadata(msgspec.Struct):
     name: str = ""
 
 
 class _Node(msgspec.Struct):
-    metadata: _Named
+    metadata: _Metadata
+
+
+class Names(Sequence[str]):
+    """As they came: read when somebody looks at one of them, which is seldom."""
+
+    def __init__(self, raw: bytes, number: int) -> None:
+        self.raw: Final = msgspec.Raw(raw)
+        self._number = number
+        self._read: list[str] | None = None
+
+    def __len__(self) -> int:
+        return self._number
+
+    @overload
+    def __getitem__(self, place: int) -> str: ...
+    @overload
+    def __getitem__(self, place: slice) -> Sequence[str]: ...
+    def __getitem__(self, place: int | slice) -> str | Sequence[str]:
+        return self._all()[place]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._all())
+
+    def _all(self) -> list[str]:
+        if self._read is None:
+            self._read = _read_names(self.raw)
+        return self._read
 
 
 @dataclass(frozen=True, slots=True)
 class Question:
     pod: Mapping[str, Any]
     names: Sequence[str]
-    nodes: Sequence[msgspec.Raw] | None
+    nodes: Sequence[msgspec.Raw] | None = None
     """As they came, in the order of the names; None: only names were sent."""
+    rows: Numbers | None = None
+    """Of the names, among those that are known; None: they have to be looked up."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,92 +96,116 @@ class Binding:
     node: str
 
 
-_read_args: Final = msgspec.json.Decoder(_Args).decode
-_read_names: Final = msgspec.json.Decoder(list[str] | None).decode
-_read_node: Final = msgspec.json.Decoder(_Node).decode
+_Named = tuple[Sequence[str], Numbers | None]
+"""Names, and their rows if these are known."""
+
+_read_names: Final = msgspec.json.Decoder(list[str]).decode
+_read_nodes: Final = msgspec.json.Decoder(list[_Node]).decode
+_read_each: Final = msgspec.json.Decoder(list[msgspec.Raw]).decode
 _read_anything: Final = msgspec.json.Decoder().decode
 _write: Final = msgspec.json.Encoder().encode
 
 
 class Reader:
-    """A scheduler asks for scores of those that have passed, and mostly these are all: thousands of
-    names that were read a moment ago are not read again.
+    """A scheduler asks for scores of those that have passed, and mostly these are all: the pod and
+    the thousands of names that were read a moment ago are not read again.
     """
 
     def __init__(self) -> None:
-        self._last: tuple[bytes, list[str]] = b"", []
+        self._last: tuple[bytes, _Named] = b"", ([], None)
+        self._last_pod: tuple[bytes, Mapping[str, Any]] = b"", {}
+        self._known: tuple[str, ...] = ()
+        self._lookup = Lookup()
 
-    def question(self, body: bytes) -> Question:
-        """Raises BadRequest. The same list of names, if it is as the last one."""
-        return _question(body, self._names)
+    def question(self, body: bytes, known: tuple[str, ...] = ()) -> Question:
+        """Raises BadRequest. The same pod and the same list of names, if they are as the last.
+        `known`: names of nodes, in the order of their rows.
+        """
+        if self._known is not known:
+            self._known, self._last = known, (b"", ([], None))
+        return _question(body, self._pod, self._names)
 
-    def _names(self, raw: bytes) -> list[str] | None:
-        before, names = self._last
+    def _pod(self, raw: bytes) -> Mapping[str, Any]:
+        before, pod = self._last_pod
         if raw == before:
-            return names
-        found: list[str] | None = _read_names(raw)
-        if found is not None:
+            return pod
+        found = _read_pod(raw)
+        if len(raw) <= _MOST_KEPT_BYTES:
+            self._last_pod = raw, found
+        return found
+
+    def _names(self, raw: bytes) -> _Named:
+        before, named = self._last
+        if raw == before:
+            return named
+        rows = self._lookup.rows(self._known, raw) if self._known else None
+        found = _named(raw) if rows is None else (Names(raw, len(rows)), rows)
+        if len(raw) <= _MOST_KEPT_BYTES:
             self._last = raw, found
         return found
 
 
 def question(body: bytes) -> Question:
     """Raises BadRequest."""
-    return _question(body, _read_names)
+    return _question(body, _read_pod, _named)
 
 
-def _question(body: bytes, read_names: Callable[[bytes], list[str] | None]) -> Question:
+def _named(raw: bytes) -> _Named:
+    return _read_names(raw), None
+
+
+def _read_pod(raw: bytes) -> Mapping[str, Any]:
+    return _mapping(_read_anything(raw), "Pod")
+
+
+def _question(
+    body: bytes,
+    read_pod: Callable[[bytes], Mapping[str, Any]],
+    read_names: Callable[[bytes], _Named],
+) -> Question:
     try:
-        pod, nodes, sent = _args(body)
-        found = _mapping(_read_anything(pod), "Pod")
-        names = None if sent is None else read_names(sent)
-        if names is not None:
-            return Question(found, names, None)
-        if nodes is None:
+        parts = _ARGS.parts(body, _is_question)
+        if "pod" not in parts:
+            raise BadRequest("Pod: is needed")
+        pod = read_pod(_at_most(_MOST_POD_BYTES, parts["pod"], "Pod"))
+        if "nodenames" in parts:
+            sent = _at_most(_MOST_NAMES_BYTES, parts["nodenames"], "NodeNames")
+            names, rows = read_names(sent)
+            return Question(pod, names, rows=rows)
+        if "nodes" not in parts:
             raise BadRequest("NodeNames: is needed, or Nodes")
-        items = _items(nodes)
-        return Question(found, [_read_node(each).metadata.name for each in items], items)
+        return Question(pod, *_nodes(parts["nodes"]))
     except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError) as problem:
         raise BadRequest(f"cannot be read: {problem}") from None
 
 
-def _args(body: bytes) -> tuple[bytes, bytes | None, bytes | None]:
-    """Pod, Nodes and NodeNames, as they came; None: missing."""
-    try:
-        args = _read_args(body)
-    except msgspec.ValidationError:
-        return _in_any_capitals(body)
-    if args.nodes is None and args.node_names is None:
-        return _in_any_capitals(body)
-    return bytes(args.pod), _given(args.nodes), _given(args.node_names)
+def _is_question(parts: capitals.Parts) -> bool:
+    return "pod" in parts and ("nodes" in parts or "nodenames" in parts)
 
 
-def _in_any_capitals(body: bytes) -> tuple[bytes, bytes | None, bytes | None]:
-    found = _lowered(body)
-    if "pod" not in found:
-        raise BadRequest("Pod: is needed")
-    return bytes(found["pod"]), _given(found.get("nodes")), _given(found.get("nodenames"))
+def _at_most(most: int, part: msgspec.Raw, name: str) -> bytes:
+    if len(memoryview(part)) > most:
+        raise BadRequest(f"{name}: more than {most} bytes")
+    return bytes(part)
 
 
-def _given(raw: msgspec.Raw | None) -> bytes | None:
-    found = b"null" if raw is None else bytes(raw)
-    return None if found == b"null" else found
-
-
-def _lowered(body: bytes) -> dict[str, msgspec.Raw]:
-    found = msgspec.json.decode(body, type=dict[str, msgspec.Raw])
-    return {key.lower(): value for key, value in found.items()}
-
-
-def _items(nodes: bytes | None) -> list[msgspec.Raw]:
-    if nodes is None:
-        return []
-    listed = _lowered(nodes).get("items")
-    return msgspec.json.decode(listed, type=list[msgspec.Raw] | None) or [] if listed else []
+def _nodes(sent: msgspec.Raw) -> tuple[list[str], list[msgspec.Raw]]:
+    """Names, and nodes as they came."""
+    items = _NODE_LIST.parts(sent, lambda parts: "items" in parts).get("items")
+    if items is None:
+        if len(memoryview(sent)) > capitals.MOST_BYTES:
+            # None offered would be none passed.
+            raise BadRequest("Nodes: items is needed")
+        return [], []
+    if bytes(items).count(b'"metadata"') > _MOST_NODES:
+        raise BadRequest(f"Nodes: more than {_MOST_NODES}: set nodeCacheCapable")
+    return [each.metadata.name for each in _read_nodes(items)], _read_each(items)
 
 
 def binding(body: bytes) -> Binding:
     """Raises BadRequest."""
+    if len(body) > _MOST_BINDING_BYTES:
+        raise BadRequest(f"more than {_MOST_BINDING_BYTES} bytes")
     try:
         found = {key.lower(): value for key, value in _mapping(_read_anything(body), "it").items()}
     except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError) as problem:
@@ -171,7 +240,7 @@ def filter_result(
         "Error": "",
     }
     if asked.nodes is None:
-        told["NodeNames"] = passed
+        told["NodeNames"] = passed.raw if isinstance(passed, Names) else passed
     else:
         kept = {*passed}
         items = [node for name, node in zip(asked.names, asked.nodes, strict=True) if name in kept]

@@ -37,7 +37,7 @@ class Hosts:
         """Of those of the names that stand in these rows; None: one of them is unknown."""
         if (rows == UNKNOWN).any():
             return None
-        if self._names != names:
+        if self._names is not names and self._names != names:
             self._names = names
             self._hosts = _pieces([b'{"Host":' + _write(name) for name in names])
         form = np.dtype([("host", self._hosts.dtype), ("score", _SCORES.dtype)])

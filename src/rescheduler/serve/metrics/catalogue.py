@@ -115,8 +115,8 @@ RETRIES: Final = _counter(
 )
 FALLBACKS: Final = _counter(
     "fallbacks_total",
-    "Pods recreated although the API server does not steer their successors, by why; a scheduler "
-    "that asks us may have.",
+    "Pods recreated although nobody steers their successors, by why. Where a scheduler that asks "
+    "us brought one to its target, it is not counted.",
     "reason",
 )
 IN_PROGRESS: Final = _gauge("moves_in_progress", "Migrations under way, without those ending.")

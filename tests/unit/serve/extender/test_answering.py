@@ -2,6 +2,7 @@
 
 import http.client
 import json
+import queue
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -121,11 +122,24 @@ def test_steering_is_counted() -> None:
     with scheduler(fresh(steering={"owner": [STEERING]})) as asking:
         assert asking.scores("a", "b", "c") == {"a": 0, "b": 10, "c": 0}
         asking.scores("a", "c")
-    for result in ("steered", "not_steered"):
-        assert (
-            metric(asking.board, f'rescheduler_extender_steered_pods_total{{result="{result}"}}')
-            == 1
-        )
+        assert steered(asking) == (1, 1)
+
+
+@pytest.mark.parametrize(
+    ("left", "expected"), [(["b"], (1, 0)), (["a"], (0, 1)), (["b", "c"], (0, 0))]
+)
+def test_steering_is_counted_where_one_node_is_left_and_nobody_asks_for_scores(
+    left: list[str], expected: tuple[float, ...]
+) -> None:
+    with scheduler(fresh(steering={"owner": [STEERING]})) as asking:
+        assert asking.filter(*left)["NodeNames"] == left
+        assert steered(asking) == expected
+
+
+def steered(asking: Scheduler) -> tuple[float, ...]:
+    name = "rescheduler_extender_steered_pods_total"
+    results = ("steered", "not_steered")
+    return tuple(metric(asking.board, f'{name}{{result="{each}"}}') for each in results)
 
 
 def test_it_fails_open_until_something_is_known_and_when_that_is_old() -> None:
@@ -191,6 +205,25 @@ def test_bound_and_an_overload_is_foreseen_once_for_a_burst() -> None:
     assert bound.asked == [Binding("shop", "db-0", "u", "b")] * 3
     # Told in the same words, which whoever makes passes takes for one reason.
     assert set(called) == {"b will be above its threshold"}
+
+
+def test_an_overload_is_foreseen_of_pods_that_we_were_not_asked_about(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """With preBind alone, a scheduler tells nothing of what they need."""
+    monkeypatch.setattr("rescheduler.serve.extender.answering._HEARD_SECONDS", 0.3)
+    called: queue.Queue[str] = queue.Queue()
+    with scheduler(fresh(), verbs=("preBind",), bound=Bound()) as asking:
+        asking.board.call_for_a_pass = called.put
+        for _ in range(3):
+            asking.post("/bind", BINDING)
+        asking.post("/bind", {**BINDING, "Node": "unheard-of"})
+        asking.post("/bind", {**BINDING, "Node": "c"})
+        assert called.empty()
+        full = table({"a": (0, 0), "b": (900, 0), "c": (0, 0)}, taken_at=fresh().taken_at)
+        asking.board.publish_offer(Offer(full, RULES))
+        assert called.get(timeout=30) == "b will be above its threshold"
+    assert called.empty()
 
 
 def test_why_it_is_not_bound_is_told() -> None:

@@ -95,6 +95,25 @@ def test_names_that_come_again_are_read_once() -> None:
     assert reader.question(body(Pod=POD, NodeNames=[])).names == []
 
 
+def test_the_same_pod_is_read_once() -> None:
+    reader = formats.Reader()
+    first = reader.question(body(Pod=POD, NodeNames=["a"])).pod
+    assert reader.question(body(Pod=POD, NodeNames=["b"])).pod is first
+    with pytest.raises(BadRequest):
+        reader.question(body(Pod=[], NodeNames=["b"]))
+    assert reader.question(body(Pod={**POD, "kind": "Pod"}, NodeNames=["b"])).pod["kind"] == "Pod"
+    assert reader.question(body(Pod=POD, NodeNames=["b"])).pod == POD
+
+
+def test_what_is_larger_than_any_pod_is_not_kept() -> None:
+    reader = formats.Reader()
+    sent = body(Pod={"spec": "x" * 2**20}, NodeNames=["y" * 2**20])
+    first, second = reader.question(sent), reader.question(sent)
+    assert first == second
+    assert first.pod is not second.pod
+    assert first.names is not second.names
+
+
 def test_scores_are_whole_numbers_of_hosts() -> None:
     assert json.loads(formats.priorities(["a", "b"], [10, 0])) == [
         {"Host": "a", "Score": 10},

@@ -14,6 +14,7 @@ from rescheduler.migrate.deciding.actions import (
     DeleteBudget,
     End,
     LabelRecord,
+    Note,
     PatchPod,
     Wait,
 )
@@ -187,11 +188,19 @@ def _welcome(intent: Intent, view: View, progress: Progress, found: Object) -> A
         return PatchPod(what, found, change, step=Step.WAIT_REPLACEMENT)
     reason = Reason.COMPLETED if node == intent.target else Reason.LANDED_ELSEWHERE
     lingers = "; the original lingers" if view.original else ""
-    # On the target it is, without the API server: a scheduler that asks us steers, too.
     is_elsewhere = node != intent.target
     unsteered = f"; not steered: {progress.fallback}" if progress.fallback and is_elsewhere else ""
     message = f"runs as {name} on {node}{lingers}{unsteered}"
-    return _end(intent, view, reason, message, moved=True)
+    note = {} if is_elsewhere else _steered_by_the_scheduler(progress)
+    return _end(intent, view, reason, message, moved=True, note=note)
+
+
+def _steered_by_the_scheduler(progress: Progress) -> Note:
+    """On the target it is, without the API server: a scheduler that asks us steers, too. It looks
+    at some nodes only, so one that came to another was not steered by it, either.
+    """
+    is_alone = progress.fallback == Reason.NOT_STEERED.value
+    return {"fallback": ""} if is_alone and progress.extender_steers else {}
 
 
 def _history(intent: Intent, view: View, progress: Progress, found: Object) -> Mapping[str, Any]:
@@ -222,10 +231,17 @@ def _wait(waiting: str, step: Step, intent: Intent, view: View, progress: Progre
 
 
 def _end(
-    intent: Intent, view: View, reason: Reason, message: str, *, moved: bool = False
+    intent: Intent,
+    view: View,
+    reason: Reason,
+    message: str,
+    *,
+    moved: bool = False,
+    note: Note | None = None,
 ) -> Action:
     outcome = Outcome(moved=moved, reason=reason, message=message)
-    return clean_up(intent, view, Step.CLEAN_UP) or End(outcome, note={"budget": ""})
+    noted = {"budget": "", **(note or {})}
+    return clean_up(intent, view, Step.CLEAN_UP) or End(outcome, note=noted)
 
 
 def _is_overdue(terminating: Object, progress: Progress, seconds: float) -> bool:

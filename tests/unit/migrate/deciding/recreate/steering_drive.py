@@ -296,6 +296,7 @@ class _Memory:
             siblings=frozenset(status.siblings),
             unready=status.unready,
             fallback=status.fallback,
+            extender_steers=cluster.extender_steers,
             ending_seconds=_since(self.ending_since, now),
             replacement_seconds=_since(self.gone_since, now),
         )

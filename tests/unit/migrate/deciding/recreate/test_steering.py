@@ -116,6 +116,27 @@ def test_asks_at_least_once_however_short_its_patience() -> None:
     assert cluster.status.fallback == ""
 
 
+@pytest.mark.parametrize("dies", [None, *range(20)])
+@pytest.mark.parametrize(
+    ("asks", "lands", "fallback"),
+    [(True, TARGET, ""), (True, ELSEWHERE, "NotSteered"), (False, TARGET, "NotSteered")],
+)
+def test_where_only_a_scheduler_that_asks_us_steers_that_is_no_fallback(
+    dies: int | None,
+    asks: bool,  # noqa: FBT001
+    lands: str,
+    fallback: str,
+) -> None:
+    """If it has come to the target: one that was not among the nodes it looked at is another."""
+    cluster = toy(policy_after=None, unsteered=lands, extender_steers=asks)
+    events = [] if dies is None else [Event(dies, fault="dies before")]
+    drive = Drive(cluster, events).to_the_end()
+    assert drive.outcome.moved
+    assert cluster.status.fallback == fallback
+    assert ("not steered: NotSteered" in drive.outcome.message) == (lands == ELSEWHERE)
+    assert list(problems(drive)) == []
+
+
 def test_without_coordination_it_is_a_plain_eviction() -> None:
     cluster = toy(settings=replace(SETTINGS, coordination=False))
     drive = Drive(cluster).to_the_end()
