@@ -1,4 +1,4 @@
-"""A plan, and what is explained of a pod, as documents for machines. Pure.
+"""A plan, its curve, and what is explained of a pod, as documents for machines. Pure.
 
 The same plan gives the same bytes.
 """
@@ -11,6 +11,7 @@ from typing import Any, Final
 import msgspec
 
 from rescheduler.model.moves import Imbalance, Move, NodeLoad, Plan, Refusal, Report
+from rescheduler.plan.curve import Curve, Point
 from rescheduler.plan.explaining import Explanation
 
 Document = dict[str, Any]
@@ -37,6 +38,29 @@ def of_plan(plan: Plan) -> Document:
         "notes": list(plan.notes),
         "steps": plan.steps,
         "seed": plan.seed,
+    }
+
+
+def of_curve(found: Curve) -> Document:
+    return {
+        "apiVersion": _API_VERSION,
+        "kind": "Curve",
+        "loads": found.word,
+        "maxReschedulePods": found.chosen or 0,
+        "inFlight": found.in_flight,
+        "now": _point(found.now),
+        "points": [{"limit": each.limit, **_point(each)} for each in found.points],
+        "isWhole": found.is_whole,
+    }
+
+
+def _point(point: Point) -> Document:
+    return {
+        "moves": point.moves,
+        "asked": point.asked,
+        "strategies": dict(point.by_strategy),
+        "imbalance": _numbers(point.imbalances),
+        "overloaded": point.overloaded,
     }
 
 
