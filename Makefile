@@ -56,6 +56,7 @@ test-full: test crash-matrix test-monitoring ## Run all tests, and those that CI
 	CLUSTERS=real SCENARIO_MATRIX=all $(BIN)/python -m pytest tests/scenarios -n 4
 	MUTATED_CONFIGURATIONS=100000 $(BIN)/python -m pytest tests/unit/config/test_mutations.py --timeout 7200
 	CONVERGING_MATRIX=all $(BIN)/python -m pytest tests/unit/simulation/test_converging.py -n 2
+	WHATIF_REFUSALS=1000 $(BIN)/python -m pytest tests/unit/plan/whatif/test_refusals.py -rP --timeout 1800
 
 .PHONY: test-neighbours
 test-neighbours: controlplane ## Run beside VPA, Argo Rollouts, descheduler and, for MINUTES=30, karpenter; each is built once

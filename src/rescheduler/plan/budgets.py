@@ -79,6 +79,10 @@ class Budgets:
             return "", 0
         return found[0].name, (found[0].raw.get("status") or {}).get("disruptionsAllowed", 0)
 
+    def names(self, namespace: str, labels: Mapping[str, str]) -> list[str]:
+        """Of all that select such pods."""
+        return [each.name for each in self._matching(namespace, labels)]
+
     @cached_property
     def _unknown(self) -> str:
         return why_unknown(self._snapshot, SOURCE)

@@ -15,6 +15,7 @@ from rescheduler.plan.cooldowns import UNSETTLED
 from rescheduler.plan.desk import Desk
 from rescheduler.plan.loads import RESOURCES
 from rescheduler.plan.spare import LEFT_ALONE
+from rescheduler.plan.whatif import Remedy, World, remedies
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,6 +55,10 @@ class Explanation:
     """What the strategies found against moving it, when they looked at it."""
     reports: tuple[Report, ...]
     """Why each strategy acted or rested."""
+    remedies: tuple[Remedy, ...] = ()
+    """What would have to change so that it may move: any of these, the smallest first. None: it may
+    move already, or nothing that is known would let it.
+    """
 
 
 def row_of(snapshot: Snapshot, full_name: str) -> int | None:
@@ -79,7 +84,7 @@ def explain(
         pod=pod,
         claims=snapshot.pods.claims.get(row, ()),
         usage=pod.usage if measured else {},
-        share=_share(desk, row),
+        share=share_of(desk, row),
         word=desk.loads.word,
         stays=tuple(map(str, desk.why_it_stays(row))),
         stays_when_asked=tuple(map(str, desk.why_it_stays(row, asked=True))),
@@ -90,10 +95,19 @@ def explain(
         move=moves.get(pod.full_name),
         refusals=tuple(reason for reasons in refusals for reason in reasons),
         reports=decided.reports,
+        remedies=what_would_help(desk, row),
     )
 
 
-def _share(desk: Desk, row: int) -> Mapping[str, float]:
+def what_would_help(desk: Desk, row: int, *, asked: bool = False) -> tuple[Remedy, ...]:
+    """Of a pod that is on a node: one that is a part of it leaves it never."""
+    if desk.placement.place[row] == NONE or desk.is_part_of_its_node(row):
+        return ()
+    return remedies(World(desk.snapshot, desk.configuration, row, asked=asked))
+
+
+def share_of(desk: Desk, row: int) -> Mapping[str, float]:
+    """Of its node, by resource, in points; empty while it has none, or its load is unknown."""
     node = int(desk.placement.place[row])
     if node == NONE or not desk.loads.known[node]:
         return {}

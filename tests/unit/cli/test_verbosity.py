@@ -22,6 +22,8 @@ TOLD: Final[dict[str, tuple[tuple[str, ...], str, str]]] = {
     "config show": (SETTINGS, "configuration read", "setting"),
     "config validate": (SETTINGS, "configuration read", "setting"),
     "drain": (("worker-1", *NOWHERE), *_CONNECTS),
+    "explain node": (("worker-1", *EXAMPLE), "strategy acted", "pod stays"),
+    "explain plan": (EXAMPLE, "strategy acted", "pod stays"),
     "explain pod": (("shop/web-1", *EXAMPLE), "strategy acted", "pod stays"),
     "get migrations": (("-A", *NOWHERE), *_CONNECTS),
     "migrate": (("shop/web-1", "-n", "shop", *NOWHERE), *_CONNECTS),

@@ -1,4 +1,4 @@
-"""`rescheduler explain`: all about one pod. It changes nothing."""
+"""`rescheduler explain`: all about one pod, one node or a whole plan. It changes nothing."""
 
 import difflib
 from collections.abc import Iterable
@@ -9,13 +9,14 @@ import typer
 from rescheduler.cli import commanding
 from rescheduler.cli.options import Config, Context, Files, Form, Kubeconfig, MaxMoves, Strategies
 from rescheduler.cli.output import page, say, tell
-from rescheduler.cli.planning_flags import PlanningFlags, log_plan
+from rescheduler.cli.planning_flags import PlanningFlags, PlanningInput, log_plan
 from rescheduler.cli.render.layout import some_of
 from rescheduler.cli.search_flags import SearchFlags, Seed, Steps, TimeLimit
 from rescheduler.cli.wrong_flags import Problems
 from rescheduler.errors import ReschedulerError
 
 if TYPE_CHECKING:
+    from rescheduler.model.moves import Plan
     from rescheduler.model.snapshot import Snapshot
 
 EXAMPLES: Final = """Examples:
@@ -25,19 +26,40 @@ EXAMPLES: Final = """Examples:
   # In a saved cluster, and what every node says of it
   rescheduler explain pod web-7d4b9c6f5d-x2x9z -n shop -f cluster.json.gz --all"""
 
-app = commanding.group("Say why a pod would be moved, or why it stays.")
+NODE_EXAMPLES: Final = """Examples:
+  # Why it is hot, or not emptied, and who holds it
+  rescheduler explain node worker-1
+
+  # In a saved cluster, with every pod
+  rescheduler explain node worker-1 -f cluster.json.gz --all"""
+
+PLAN_EXAMPLES: Final = """Examples:
+  # What the plan leaves where it is, why, and what would have to change
+  rescheduler explain plan
+
+  # Of a saved cluster, by one strategy, for machines
+  rescheduler explain plan -f cluster.json.gz --strategy NodeMaintenance -o json"""
+
+app = commanding.group("Say why pods move or stay, and what would help.")
 
 _MOST_COMPARED: Final = 10_000
 """Names that are looked through for one that may have been meant."""
+
+
+_EVERY: Final = 1000
+"""Of whom it is asked what would have to change, with --all."""
+
+Everything = Annotated[
+    bool, typer.Option("--all", help="Show all, and ask of each what would have to change.")
+]
 
 
 class NoSuchPod(ReschedulerError):
     """Says which there are that may have been meant."""
 
 
-@app.callback()
-def _explain() -> None:
-    """With a callback, the one command that there is so far has to be named."""
+class NoSuchNode(ReschedulerError):
+    """Says which there are that may have been meant."""
 
 
 def pod(  # noqa: PLR0913 - the flags of a command
@@ -65,21 +87,19 @@ def pod(  # noqa: PLR0913 - the flags of a command
 
     Exit status: 0, 1 for an error or when there is no such pod, 2 for wrong usage.
     """
-    flags = PlanningFlags(
-        files=files,
-        config_file=config_file,
-        strategies=strategies,
-        max_moves=max_moves,
-        kubeconfig=kubeconfig,
-        context=context,
+    asked, search = _asked(
+        PlanningFlags(
+            files=files,
+            config_file=config_file,
+            strategies=strategies,
+            max_moves=max_moves,
+            kubeconfig=kubeconfig,
+            context=context,
+        ),
+        SearchFlags(time_limit, steps, seed),
     )
-    search = SearchFlags(time_limit, steps, seed)
-    problems = Problems()
-    search.check(problems)
-    asked = flags.understood(problems)
     # Slow to import, and not needed to print a usage message.
-    from rescheduler.cli.render import explain_tables, plan_documents
-    from rescheduler.plan import plan
+    from rescheduler.cli.render import explain_documents, explain_tables, plan_documents
     from rescheduler.plan.explaining import explain, row_of
 
     snapshot, configuration = asked.loaded.snapshot, asked.configuration
@@ -87,15 +107,125 @@ def pod(  # noqa: PLR0913 - the flags of a command
     row = row_of(snapshot, full_name)
     if row is None:
         raise NoSuchPod(_no_such_pod(full_name, snapshot))
-    decided = plan(snapshot, configuration, search=search.search())
-    log_plan(snapshot, decided)
-    explained = explain(snapshot, configuration, row, decided)
+    explained = explain(snapshot, configuration, row, _decided(asked, search))
     tell(asked.loaded.notes)
     if output == "table":
         said = explain_tables.as_text(explained, page(), everything=everything)
     else:
-        said = plan_documents.as_text(plan_documents.of_explanation(explained), output)
+        said = plan_documents.as_text(explain_documents.of_pod(explained), output)
     say(said)
+
+
+def node(  # noqa: PLR0913 - the flags of a command
+    name: Annotated[str, typer.Argument(metavar="NODE")],
+    *,
+    files: Files = None,
+    config_file: Config = None,
+    strategies: Strategies = None,
+    max_moves: MaxMoves = None,
+    time_limit: TimeLimit = None,
+    steps: Steps = None,
+    seed: Seed = 0,
+    output: Form = "table",
+    everything: Everything = False,
+    kubeconfig: Kubeconfig = "",
+    context: Context = None,
+) -> None:
+    """Say all about one node: why it is hot, or not emptied, who holds it, and what would help.
+
+    Exit status: 0, 1 for an error or when there is no such node, 2 for wrong usage.
+    """
+    asked, search = _asked(
+        PlanningFlags(
+            files=files,
+            config_file=config_file,
+            strategies=strategies,
+            max_moves=max_moves,
+            kubeconfig=kubeconfig,
+            context=context,
+        ),
+        SearchFlags(time_limit, steps, seed),
+    )
+    # Slow to import, and not needed to print a usage message.
+    from rescheduler.cli.render import explain_documents, explain_node_tables, plan_documents
+    from rescheduler.plan.explaining_nodes import ASKED_ABOUT, explain_node
+
+    snapshot = asked.loaded.snapshot
+    if name not in snapshot.node_numbers:
+        near = difflib.get_close_matches(name, list(snapshot.node_numbers)[:_MOST_COMPARED])
+        there = f"did you mean {some_of(near)}?" if near else "rescheduler snapshot show has all"
+        raise NoSuchNode(f"there is no node {name}; {there}")
+    decided = _decided(asked, search)
+    most = _EVERY if everything else ASKED_ABOUT
+    explained = explain_node(snapshot, asked.configuration, name, decided, asked_about=most)
+    tell(asked.loaded.notes)
+    if output == "table":
+        said = explain_node_tables.of_node(explained, page(), everything=everything)
+    else:
+        said = plan_documents.as_text(explain_documents.of_node(explained), output)
+    say(said)
+
+
+def plan(  # noqa: PLR0913 - the flags of a command
+    *,
+    files: Files = None,
+    config_file: Config = None,
+    strategies: Strategies = None,
+    max_moves: MaxMoves = None,
+    time_limit: TimeLimit = None,
+    steps: Steps = None,
+    seed: Seed = 0,
+    output: Form = "table",
+    everything: Everything = False,
+    kubeconfig: Kubeconfig = "",
+    context: Context = None,
+) -> None:
+    """Say why the plan moves what it moves, and of what it leaves, what would have to change.
+
+    Exit status: 0, 1 for an error, 2 for wrong usage.
+    """
+    asked, search = _asked(
+        PlanningFlags(
+            files=files,
+            config_file=config_file,
+            strategies=strategies,
+            max_moves=max_moves,
+            kubeconfig=kubeconfig,
+            context=context,
+        ),
+        SearchFlags(time_limit, steps, seed),
+    )
+    # Slow to import, and not needed to print a usage message.
+    from rescheduler.cli.render import explain_documents, explain_node_tables, plan_documents
+    from rescheduler.plan.explaining_plans import ASKED_ABOUT, explain_plan
+
+    decided = _decided(asked, search)
+    most = _EVERY if everything else ASKED_ABOUT
+    snapshot, configuration = asked.loaded.snapshot, asked.configuration
+    explained = explain_plan(snapshot, configuration, decided, asked_about=most)
+    tell(asked.loaded.notes)
+    if output == "table":
+        said = explain_node_tables.of_plan(
+            explained, page(), about=asked.about, everything=everything
+        )
+    else:
+        said = plan_documents.as_text(explain_documents.of_plan(explained), output)
+    say(said)
+
+
+def _asked(flags: PlanningFlags, search: SearchFlags) -> tuple[PlanningInput, SearchFlags]:
+    """Raises ReschedulerError with all that is wrong with them."""
+    problems = Problems()
+    search.check(problems)
+    return flags.understood(problems), search
+
+
+def _decided(asked: PlanningInput, search: SearchFlags) -> "Plan":
+    from rescheduler.plan import plan
+
+    decided = plan(asked.loaded.snapshot, asked.configuration, search=search.search())
+    log_plan(asked.loaded.snapshot, decided)
+    return decided
 
 
 def _no_such_pod(full_name: str, snapshot: "Snapshot") -> str:
@@ -123,3 +253,5 @@ def _comparable(namespace: str, name: str, there: Iterable[str]) -> list[str]:
 
 
 commanding.add(app, pod, EXAMPLES)
+commanding.add(app, node, NODE_EXAMPLES)
+commanding.add(app, plan, PLAN_EXAMPLES)

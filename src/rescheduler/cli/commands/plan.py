@@ -23,7 +23,10 @@ EXAMPLES: Final = """Examples:
   rescheduler plan
 
   # Of a saved cluster, five moves at most, for machines
-  rescheduler plan -f cluster.json.gz --max-moves 5 -o json"""
+  rescheduler plan -f cluster.json.gz --max-moves 5 -o json
+
+  # What 1, 2, 5, 10, ... moves would gain, to choose maxReschedulePods by
+  rescheduler plan --curve"""
 
 _THERE_ARE_MOVES, _FAILED = 1, 2
 """As of `kubectl diff`."""
@@ -42,6 +45,10 @@ def plan(  # noqa: PLR0913 - the flags of a command
     everything: Annotated[
         bool, typer.Option("--all", help="Also show nodes that do not change, and every reason.")
     ] = False,
+    curve: Annotated[
+        bool,
+        typer.Option("--curve", help="Show what 1, 2, 5, 10, ... moves would gain, not which."),
+    ] = False,
     exit_code: Annotated[
         bool, typer.Option("--exit-code", help="Exit with 1 when there is something to move.")
     ] = False,
@@ -52,6 +59,8 @@ def plan(  # noqa: PLR0913 - the flags of a command
 
     Of a live cluster, or with -f of a saved one: the moves in order, each with
     its reason, how the nodes stand before and after, and why other pods stay.
+    With --curve: how the nodes would stand after 1, 2, 5, 10, ... moves, each
+    number planned by itself, with the figure of maxReschedulePods marked.
 
     Exit status: 0, 1 for an error, 2 for wrong usage. With --exit-code: 0 when
     there is nothing to move, 1 when there is, 2 for an error.
@@ -69,10 +78,14 @@ def plan(  # noqa: PLR0913 - the flags of a command
         problems = Problems()
         search.check(problems)
         asked = flags.understood(problems)
-        decided = _decide(asked, search)
-        tell(asked.loaded.notes)
-        _print(decided, asked, output, everything=everything)
-    if exit_code and decided.moves:
+        if curve:
+            moves = _show_curve(asked, search, output)
+        else:
+            decided = _decide(asked, search)
+            tell(asked.loaded.notes)
+            _print(decided, asked, output, everything=everything)
+            moves = len(decided.moves)
+    if exit_code and moves:
         raise typer.Exit(_THERE_ARE_MOVES)
 
 
@@ -109,3 +122,24 @@ def _print(decided: "Plan", asked: PlanningInput, output: Form, *, everything: b
     else:
         said = plan_documents.as_text(plan_documents.of_plan(decided), output)
     say(said)
+
+
+def _show_curve(asked: PlanningInput, search: SearchFlags, output: Form) -> int:
+    """Gives the most moves that any limit brings."""
+    from rescheduler.cli.render import curve_tables, plan_documents
+    from rescheduler.plan.curve import MOST, curve
+
+    with Progress(["planning"]) as progress:
+        found = curve(
+            asked.loaded.snapshot,
+            asked.configuration,
+            search=search.search,
+            told=lambda limit: progress.tell("planning", min(limit / MOST, 1.0)),
+        )
+    tell((*asked.loaded.notes, *asked.notes))
+    if output == "table":
+        said = curve_tables.as_text(found, page(), about=asked.about)
+    else:
+        said = plan_documents.as_text(plan_documents.of_curve(found), output)
+    say(said)
+    return max(each.moves for each in found.points)

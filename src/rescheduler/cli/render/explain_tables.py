@@ -1,6 +1,6 @@
 """What is explained of a pod, as text for people. Pure."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
 from rescheduler.cli.render import pod_words
@@ -8,6 +8,7 @@ from rescheduler.cli.render.layout import Page, alike, counted, some_of
 from rescheduler.cli.render.plan_tables import why
 from rescheduler.model.moves import Way
 from rescheduler.plan.explaining import Explanation
+from rescheduler.plan.whatif import Remedy
 
 _LABEL_WIDTH: Final = 12
 _MOST_NODES: Final = 10
@@ -46,6 +47,7 @@ def _told(explained: Explanation, *, everything: bool) -> Iterator[tuple[str, li
     yield "Way", [_WAYS[explained.way] + because] if could_move else []
     yield "Fits on", [_fitting(explained, everything=everything)]
     yield "Not on", [*_not_fitting(explained, everything=everything)]
+    yield "To move", [*to_move(explained.remedies)]
     yield "Plan", [*_planned(explained)]
 
 
@@ -86,6 +88,15 @@ def _not_fitting(explained: Explanation, *, everything: bool) -> Iterator[str]:
         yield f"{counted(len(nodes), 'node')} ({some_of(nodes)}): {reason}"
     if len(groups) > _MOST_REASONS:
         yield f"and {counted(len(groups) - _MOST_REASONS, 'more reason')}; --all shows all"
+
+
+def to_move(found: Sequence[Remedy]) -> Iterator[str]:
+    """Nothing where nothing is known."""
+    if len(found) == 1:
+        yield f"this would let it: {found[0].words}"
+    elif found:
+        yield "any of these would let it:"
+        yield from (f"- {each.words}" for each in found)
 
 
 def _planned(explained: Explanation) -> Iterable[str]:

@@ -134,7 +134,7 @@ class Page:
 def _give_way(widths: list[int], names: Collection[int], width: int) -> None:
     """The widest name first, until all fits or no name can be shorter."""
     too_long = sum(widths) + len(_GAP) * (len(widths) - 1) - width
-    while too_long > 0:
+    while too_long > 0 and names:
         place = max(names, key=lambda each: widths[each])
         if widths[place] <= _NARROWEST:
             return

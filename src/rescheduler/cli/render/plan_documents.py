@@ -1,4 +1,4 @@
-"""A plan, and what is explained of a pod, as documents for machines. Pure.
+"""A plan, and its curve, as documents for machines. Pure.
 
 The same plan gives the same bytes.
 """
@@ -11,11 +11,11 @@ from typing import Any, Final
 import msgspec
 
 from rescheduler.model.moves import Imbalance, Move, NodeLoad, Plan, Refusal, Report
-from rescheduler.plan.explaining import Explanation
+from rescheduler.plan.curve import Curve, Point
 
 Document = dict[str, Any]
 
-_API_VERSION: Final = "rescheduler.io/v1alpha1"
+API_VERSION: Final = "rescheduler.io/v1alpha1"
 _DECIMALS: Final = 3
 _NOT_PLAIN: Final = re.compile(r"[^\n -~]")
 _FIRST_OF_TWO: Final = 0x10000
@@ -26,13 +26,13 @@ _WIDEST: Final = 2**31 - 1
 
 def of_plan(plan: Plan) -> Document:
     return {
-        "apiVersion": _API_VERSION,
+        "apiVersion": API_VERSION,
         "kind": "Plan",
-        "moves": [*map(_move, plan.moves)],
-        "strategies": [*map(_report, plan.reports)],
+        "moves": [*map(move, plan.moves)],
+        "strategies": [*map(report, plan.reports)],
         "imbalance": {each.resource: _imbalance(each) for each in plan.imbalances},
         "loads": plan.word,
-        "nodes": [*map(_node, plan.nodes)],
+        "nodes": [*map(node, plan.nodes)],
         "refusals": [*_grouped(plan.refusals)],
         "notes": list(plan.notes),
         "steps": plan.steps,
@@ -40,35 +40,30 @@ def of_plan(plan: Plan) -> Document:
     }
 
 
-def of_explanation(explained: Explanation) -> Document:
-    pod = explained.pod
+def of_curve(found: Curve) -> Document:
     return {
-        "apiVersion": _API_VERSION,
-        "kind": "Explanation",
-        "pod": {"namespace": pod.namespace, "name": pod.name, "uid": pod.uid},
-        "node": pod.node or None,
-        "owner": {"kind": pod.owner.kind, "name": pod.owner.name} if pod.owner else None,
-        "priority": pod.priority,
-        "requests": dict(sorted(pod.requests.items())),
-        "usage": {name: _number(each) for name, each in sorted(explained.usage.items())},
-        "mayMove": not explained.stays,
-        "stays": list(explained.stays),
-        "mayMoveWhenAsked": not explained.stays_when_asked,
-        "staysWhenAsked": list(explained.stays_when_asked),
-        "way": str(explained.way),
-        "recreated": explained.recreated,
-        "group": list(explained.group),
-        "nodes": [
-            {"name": each.node, "fits": not each.reasons, "reasons": list(each.reasons)}
-            for each in explained.verdicts
-        ],
-        "move": _move(explained.move) if explained.move else None,
-        "refusals": list(explained.refusals),
-        "strategies": [*map(_report, explained.reports)],
+        "apiVersion": API_VERSION,
+        "kind": "Curve",
+        "loads": found.word,
+        "maxReschedulePods": found.chosen or 0,
+        "inFlight": found.in_flight,
+        "now": _point(found.now),
+        "points": [{"limit": each.limit, **_point(each)} for each in found.points],
+        "isWhole": found.is_whole,
     }
 
 
-def _move(move: Move) -> Document:
+def _point(point: Point) -> Document:
+    return {
+        "moves": point.moves,
+        "asked": point.asked,
+        "strategies": dict(point.by_strategy),
+        "imbalance": numbers(point.imbalances),
+        "overloaded": point.overloaded,
+    }
+
+
+def move(move: Move) -> Document:
     return {
         "pod": {"namespace": move.namespace, "name": move.pod, "uid": move.uid},
         "from": move.source,
@@ -82,30 +77,30 @@ def _move(move: Move) -> Document:
     }
 
 
-def _report(report: Report) -> Document:
+def report(report: Report) -> Document:
     return {
         "name": report.strategy,
         "acted": report.acted,
         "summary": report.summary,
-        "figures": _numbers(report.figures),
+        "figures": numbers(report.figures),
     }
 
 
 def _imbalance(found: Imbalance) -> Document:
     return {
-        "before": _number(found.before),
-        "after": _number(found.after),
+        "before": number(found.before),
+        "after": number(found.after),
         "most": found.most,
         "least": found.least,
     }
 
 
-def _node(node: NodeLoad) -> Document:
+def node(node: NodeLoad) -> Document:
     return {
         "name": node.node,
         "eligible": node.eligible,
-        "before": {**_numbers(node.before), "pods": node.pods_before},
-        "after": {**_numbers(node.after), "pods": node.pods_after},
+        "before": {**numbers(node.before), "pods": node.pods_before},
+        "after": {**numbers(node.after), "pods": node.pods_after},
     }
 
 
@@ -119,11 +114,11 @@ def _grouped(refusals: Iterable[Refusal]) -> Iterable[Document]:
         yield {"reason": reason, "count": len(pods[reason]), "pods": pods[reason]}
 
 
-def _numbers(figures: Mapping[str, float]) -> dict[str, float | None]:
-    return {name: _number(figures[name]) for name in sorted(figures)}
+def numbers(figures: Mapping[str, float]) -> dict[str, float | None]:
+    return {name: number(figures[name]) for name in sorted(figures)}
 
 
-def _number(figure: float) -> float | None:
+def number(figure: float) -> float | None:
     """What is not known is neither a number in JSON nor in YAML."""
     return round(float(figure), _DECIMALS) if math.isfinite(figure) else None
 

@@ -45,7 +45,7 @@ def decide(desk: Desk) -> Report:
     if too_few := why_too_few_are_known(desk):
         return Report(strategy=NAME, acted=False, summary=too_few)
     limits = thresholds(desk)
-    hot = _overloaded(desk, limits)
+    hot = overloaded(desk, limits)
     if not hot:
         summary = f"{_highest(desk, limits)}{unknown_words(desk)}{full_words(desk)}"
         return Report(strategy=NAME, acted=False, summary=summary, figures={"overloaded": 0})
@@ -56,7 +56,7 @@ def decide(desk: Desk) -> Report:
             break
         _Relief(desk, node, part).go()
     moved = len(desk.moves) - start
-    still = _overloaded(desk, limits)
+    still = overloaded(desk, limits)
     figures = {"overloaded": len(hot), "overloadedAfter": len(still), "moves": moved}
     more = 0
     if not desk.left and still:
@@ -66,7 +66,7 @@ def decide(desk: Desk) -> Report:
     return Report(strategy=NAME, acted=moved > 0, summary=summary, figures=figures)
 
 
-def _overloaded(desk: Desk, limits: Figures) -> list[int]:
+def overloaded(desk: Desk, limits: Figures) -> list[int]:
     """Numbers of nodes, the one that is furthest above its threshold first. What an autoscaler has
     packed to the brim by requests is no more than it wants; only what is measured tells.
     """

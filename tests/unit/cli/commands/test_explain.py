@@ -1,4 +1,4 @@
-"""`rescheduler explain pod` without a cluster."""
+"""`rescheduler explain` without a cluster."""
 
 import json
 from dataclasses import replace
@@ -16,7 +16,7 @@ from rescheduler.model.moves import Move, Way
 from rescheduler.plan.explaining import Explanation, Verdict
 from tests.unit.cli.clusters import listed, replica, replica_set, uneven
 from tests.unit.cli.running import Command
-from tests.unit.observe.state.server import node, pod
+from tests.unit.observe.state.server import node, owned, pod
 
 
 @pytest.fixture
@@ -112,6 +112,108 @@ def test_with_all_every_node_speaks_for_itself(rescheduler: Command, tmp_path: P
     assert [line.split(":")[0] for line in every] == [f"small-{number:02}" for number in range(20)]
 
 
+def kept(tmp_path: Path) -> str:
+    """Two nodes, of which the hot one is held by a pod with a label that keeps it out."""
+    path = tmp_path / "kept.json"
+    labels = {"scheduler.alpha.kubernetes.io/rescheduling": "disabled"}
+    pods = [
+        replica("web", 0, "a", cpu="900m"),
+        replica("db", 0, "a", cpu="2800m", labels=labels),
+        pod("agent", "a", **owned("DaemonSet", "agent")),
+    ]
+    sets = [replica_set("web", 1), replica_set("db", 1)]
+    path.write_text(listed([node("a"), node("b")], pods, *sets))
+    return str(path)
+
+
+def test_what_would_have_to_change_for_a_pod(rescheduler: Command, tmp_path: Path) -> None:
+    asked = ("explain", "pod", "shop/db-0", "-f", kept(tmp_path))
+    said = labelled(rescheduler(*asked).out)
+    label = "scheduler.alpha.kubernetes.io/rescheduling"
+    assert said["To move"] == [f"this would let it: take the label {label} off pod shop/db-0"]
+    document = json.loads(rescheduler(*asked, "-o", "json").out)
+    assert document["remedies"] == [
+        [
+            {
+                "kind": "label",
+                "of": "shop/db-0",
+                "words": f"take the label {label} off pod shop/db-0",
+                "details": {"resource": "pods", "name": label},
+            }
+        ]
+    ]
+
+
+def test_nothing_has_to_change_for_a_pod_that_may_move(rescheduler: Command, cluster: str) -> None:
+    asked = ("explain", "pod", "shop/web-1", "-f", cluster)
+    assert "To move" not in labelled(rescheduler(*asked).out)
+    assert json.loads(rescheduler(*asked, "-o", "json").out)["remedies"] == []
+
+
+def test_a_hot_node(rescheduler: Command, tmp_path: Path) -> None:
+    asked = ("explain", "node", "a", "-f", kept(tmp_path))
+    said = labelled(rescheduler(*asked).out)
+    assert said["Node"] == ["a"]
+    assert said["Takes pods"] == ["yes"]
+    assert said["Load"][0].startswith("cpu 95.0 % (threshold 80), ")
+    assert said["Hot"][0].startswith("15.0 points of cpu too much; the largest shares: shop/db-0 ")
+    assert said["Plan"][0] == "moves 1 pod off it: shop/web-0"
+    assert said["Part of it"] == ["1 pod: shop/agent"]
+    assert said["Stay"][0].startswith("- shop/db-0 (cpu 70.0, memory ")
+    assert said["Stay"][1].startswith("  this would let it: take the label ")
+    document = json.loads(rescheduler(*asked, "-o", "json").out)
+    assert (document["kind"], document["overloaded"]) == ("NodeExplanation", ["cpu"])
+    assert [(each["name"], each["leaves"]) for each in document["pods"]] == [
+        ("shop/db-0", ""),
+        ("shop/web-0", "b"),
+        ("shop/agent", ""),
+    ]
+
+
+def test_a_node_that_is_not_emptied(rescheduler: Command, tmp_path: Path) -> None:
+    path = tmp_path / "maintenance.json"
+    document = json.loads(Path(kept(tmp_path)).read_text())
+    for each in document["items"]:
+        if each["metadata"]["name"] == "a" and each["kind"] == "Node":
+            each["metadata"]["labels"] = {"scheduler.alpha.kubernetes.io/maintenance": "true"}
+    path.write_text(json.dumps(document))
+    asked = ("explain", "node", "a", "-f", str(path), "--strategy", "NodeMaintenance")
+    said = labelled(rescheduler(*asked).out)
+    assert said["Takes pods"] == ["no: it is in maintenance"]
+    assert said["Plan"][0] == "is to empty it"
+    assert "shop/db-0" in said["Stay"][0]
+    assert any("this would let it: take the label" in line for line in said["Stay"])
+    assert said["Notes"][0].startswith("a ")
+
+
+def test_a_plan_and_what_it_leaves(rescheduler: Command, tmp_path: Path) -> None:
+    asked = ("explain", "plan", "-f", kept(tmp_path))
+    ended = rescheduler(*asked)
+    assert ended.code == 0
+    lines = ended.out.splitlines()
+    assert "Stay, and what would have to change:" in lines
+    place = next(at for at, line in enumerate(lines) if "shop/db-0: its label " in line)
+    assert "this would let it: take the label " in lines[place + 1]
+    document = json.loads(rescheduler(*asked, "-o", "json").out)
+    assert document["kind"] == "PlanExplanation"
+    assert document["plan"]["kind"] == "Plan"
+    [held] = [each for each in document["staying"] if "shop/db-0" in each["pods"]]
+    assert held["remedies"][0][0]["kind"] == "label"
+
+
+@pytest.mark.parametrize(
+    ("name", "problem"),
+    [
+        ("workr-1", "there is no node workr-1; did you mean worker-1"),
+        ("zzz", "there is no node zzz; rescheduler snapshot show has all"),
+    ],
+)
+def test_no_such_node(rescheduler: Command, name: str, problem: str) -> None:
+    ended = rescheduler("explain", "node", name, "-f", "docs/examples/uneven-cluster.json")
+    assert (ended.code, ended.out) == (1, "")
+    assert f"error: {problem}" in ended.err
+
+
 # ------------------------------------------------------------------ what goes wrong
 
 
@@ -133,7 +235,7 @@ def test_no_such_pod(rescheduler: Command, cluster: str, name: str, problem: str
 
 
 @pytest.mark.parametrize(
-    "arguments", [("pod",), ("node", "a"), ("pod", "shop/web-1", "--strategy", "Nonsense")]
+    "arguments", [("pod",), ("node",), ("pod", "shop/web-1", "--strategy", "Nonsense")]
 )
 def test_wrong_usage(rescheduler: Command, cluster: str, arguments: tuple[str, ...]) -> None:
     assert rescheduler("explain", *arguments, "-f", cluster).code == 2

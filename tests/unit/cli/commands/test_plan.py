@@ -52,6 +52,29 @@ def test_a_plan_for_people(rescheduler: Command, cluster: str) -> None:
     assert "not in the file, so taken as if there were none: " in ended.out
 
 
+def test_what_more_moves_would_gain(rescheduler: Command, cluster: str) -> None:
+    ended = rescheduler("plan", "-f", cluster, "--curve")
+    assert ended.code == 0
+    assert "LIMIT  MOVES  CPU-IMBALANCE" in ended.out
+    assert "in force, the default" in ended.out
+    document = json.loads(rescheduler("plan", "-f", cluster, "--curve", "-o", "json").out)
+    assert (document["kind"], document["maxReschedulePods"]) == ("Curve", 10)
+    for point in document["points"]:
+        limit = str(point["limit"])
+        planned = json.loads(
+            rescheduler("plan", "-f", cluster, "--max-moves", limit, "-o", "json").out
+        )
+        assert point["moves"] == len(planned["moves"])
+        assert point["imbalance"] == {
+            name: each["after"] for name, each in planned["imbalance"].items()
+        }
+
+
+def test_the_curve_ends_as_a_plan_does(rescheduler: Command, cluster: str, balanced: str) -> None:
+    assert rescheduler("plan", "-f", cluster, "--curve", "--exit-code").code == 1
+    assert rescheduler("plan", "-f", balanced, "--curve", "--exit-code").code == 0
+
+
 @pytest.mark.parametrize("form", ["json", "yaml"])
 def test_a_plan_for_machines(rescheduler: Command, cluster: str, form: str) -> None:
     ended = rescheduler("plan", "-f", cluster, "-o", form)
