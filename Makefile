@@ -78,8 +78,8 @@ test-versions: .venv/installed-dev ## Run scenarios on every supported Kubernete
 
 .PHONY: crash-matrix
 crash-matrix: controlplane ## Disturb migrations at every write, by crashes, pauses, users and faults: all cases on a real control plane, of which CI draws some
-	CLUSTERS=real CRASH_MATRIX=all USER_MATRIX=all FAULT_MATRIX=all $(BIN)/python -m pytest -n 4 \
-		tests/scenarios/test_crash_matrix.py tests/scenarios/test_pausing_matrix.py tests/scenarios/test_user_wins.py \
+	CLUSTERS=real CRASH_MATRIX=all USER_MATRIX=all FAULT_MATRIX=all UPGRADE_MATRIX=all $(BIN)/python -m pytest -n 4 \
+		tests/scenarios/test_upgrade.py tests/scenarios/test_crash_matrix.py tests/scenarios/test_pausing_matrix.py tests/scenarios/test_user_wins.py \
 		tests/scenarios/test_api_faults.py tests/scenarios/test_watch_faults.py
 
 .PHONY: converging
@@ -152,6 +152,10 @@ format: .venv/installed-dev ## Format, and mend what the linter can mend
 .PHONY: generate
 generate: .venv/installed-dev ## Write what is made from other files: the pages of settings and metrics, schema and starting file, dashboard, the resource definition of the manifests
 	$(BIN)/python -m tools.generate
+
+.PHONY: upgrade-data
+upgrade-data: .venv/installed-dev ## Write what the version of today leaves in clusters and on disks into tests/left_behind, for the tests of later ones: once, at its release
+	$(BIN)/python -m tests.scenarios.leaving_behind
 
 .PHONY: lock
 lock: $(BIN)/uv ## Write the lock files anew from pyproject.toml; versions stay where they can
