@@ -81,7 +81,8 @@ def _everything(store: Store) -> Iterable[Object]:
 
 
 def _text(document: object) -> str:
-    return json.dumps(document, sort_keys=True, separators=(",", ":"))
+    text = json.dumps(document, sort_keys=True, separators=(",", ":"))
+    return left_behind.without_its_host(text)
 
 
 async def _left_by(way: Way, folder: Path) -> tuple[int, _Album]:

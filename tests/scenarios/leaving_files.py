@@ -43,9 +43,8 @@ def write(folder: Path) -> None:
         objects = virtual_time.run(_installed(Path(scratch)))
         nodes = [each for each in objects if each["kind"] == "Node"]
         _write_documents(folder / left_behind.DOCUMENTS, nodes, Path(scratch))
-    (folder / left_behind.INSTALLED).write_text(
-        json.dumps(objects, indent=1, sort_keys=True) + "\n"
-    )
+    text = left_behind.without_its_host(json.dumps(objects, indent=1, sort_keys=True))
+    (folder / left_behind.INSTALLED).write_text(text + "\n")
 
 
 # ---------------------------------------------------------------------- files

@@ -56,8 +56,8 @@ async def test_what_it_left_is_brought_to_its_end(own: OwnCluster, scene: Scene,
             await world.wait(f"{app} is complete", partial(is_complete, world, app))
         audit = await world.audit(auditor)
     if how == "at-once":
-        phases = [record["status"]["phase"] for record in await world.records()]
-        assert phases == [way.ends] * len(way.apps)
+        ended = [record["status"] for record in await world.records()]
+        assert [each["phase"] for each in ended] == [way.ends] * len(way.apps), ended
         assert code in (0, way.code)
     await _assert_it_ended_well(world, scene, way, audit)
 
