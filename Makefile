@@ -11,6 +11,7 @@ FIRST_SEED ?= 0
 MINUTES ?= 30
 ENGINE ?= docker
 IMAGE ?= kube-rescheduler
+VERSION_NOW = $(shell sed -n 's/^__version__ = "\(.*\)"/\1/p' src/rescheduler/__init__.py)
 BIN := .venv/bin
 PIP := $(BIN)/pip --disable-pip-version-check --quiet install
 COMPILE := $(BIN)/uv pip compile -q pyproject.toml --universal --python-version 3.11 \
@@ -79,9 +80,15 @@ test-versions: .venv/installed-dev ## Run scenarios on every supported Kubernete
 
 .PHONY: crash-matrix
 crash-matrix: controlplane ## Disturb migrations at every write, by crashes, pauses, users and faults: all cases on a real control plane, of which CI draws some
+<<<<<<< HEAD
 	CLUSTERS=real CRASH_MATRIX=all USER_MATRIX=all FAULT_MATRIX=all $(BIN)/python -m pytest -n 4 \
 		tests/scenarios/test_crash_matrix.py tests/scenarios/test_pausing_matrix.py tests/scenarios/test_user_wins.py \
 		tests/scenarios/test_api_faults.py tests/scenarios/test_watch_faults.py tests/cluster/test_guard_crashes.py
+=======
+	CLUSTERS=real CRASH_MATRIX=all USER_MATRIX=all FAULT_MATRIX=all UPGRADE_MATRIX=all $(BIN)/python -m pytest -n 4 \
+		tests/scenarios/test_upgrade.py tests/scenarios/test_crash_matrix.py tests/scenarios/test_pausing_matrix.py tests/scenarios/test_user_wins.py \
+		tests/scenarios/test_api_faults.py tests/scenarios/test_watch_faults.py
+>>>>>>> deliver
 
 .PHONY: converging
 converging: .venv/installed-dev ## Show how many passes 20 generated clusters take to come to rest below their thresholds
@@ -119,23 +126,37 @@ cluster-down: .venv/installed-dev ## Stop what cluster-up started; no process an
 	$(BIN)/python -m testbed down
 
 .PHONY: image
-image: VERSION = $(shell sed -n 's/^__version__ = "\(.*\)"/\1/p' src/rescheduler/__init__.py)
 image: ## Make the image IMAGE=kube-rescheduler with ENGINE=docker or podman; nothing is pushed
 	@command -v "$(ENGINE)" >/dev/null || { echo "there is no $(ENGINE) here; name an engine that is: make image ENGINE=podman"; exit 1; }
-	$(ENGINE) build --build-arg VERSION=$(VERSION) --build-arg REVISION=$$(git rev-parse HEAD) -t $(IMAGE):$(VERSION) .
+	$(ENGINE) build --build-arg VERSION=$(VERSION_NOW) --build-arg REVISION=$$(git rev-parse HEAD) -t $(IMAGE):$(VERSION_NOW) .
+
+.PHONY: cut
+cut: .venv/installed-dev ## Set VERSION=0.1.0 everywhere, and cut the changelog if it is to be released; see docs/releasing.md
+	$(BIN)/python -m tools.versioning $(VERSION)
+	$(BIN)/python -m tools.generate
+	@if [[ "$(VERSION)" != *dev* ]]; then $(BIN)/python -m tests.scenarios.leaving_behind; fi
+
+# What is tried is what somebody gets who installs the wheel and nothing else: the same pins, without the tools that build it.
+TRIED := $(CURDIR)/dist/tried
+UV_TRIED := $(BIN)/uv pip install -q --python $(TRIED)
 
 .PHONY: release
-release: .venv/installed-dev ## Build sdist and wheel into dist/, try the wheel in an empty environment, write checksums
+release: .venv/installed-dev ## Build sdist and wheel into dist/, try the wheel in an empty environment, check its metadata, write its bill of materials and checksums
 	rm -rf dist
 	$(BIN)/hatchling build -d dist
-	$(PYTHON) -m venv --clear dist/tried
-	dist/tried/bin/pip --disable-pip-version-check --quiet install --no-compile --require-hashes -r requirements.lock
-	dist/tried/bin/pip --disable-pip-version-check --quiet install --no-deps dist/*.whl
-	dist/tried/bin/pip check
-	dist/tried/bin/rescheduler demo --nodes 8 --seed 0
-	dist/tried/bin/rescheduler plan -f docs/examples/uneven-cluster.json
-	rm -r dist/tried
-	cd dist && sha256sum *.whl *.tar.gz | tee SHA256SUMS
+	$(COMPILE) -c requirements.lock -o dist/requirements.txt
+	$(PYTHON) -m venv --without-pip $(TRIED)
+	$(UV_TRIED) --require-hashes -r dist/requirements.txt
+	$(UV_TRIED) --no-deps dist/*.whl
+	$(BIN)/uv pip check -q --python $(TRIED)
+	cd $(TRIED) && bin/rescheduler version && bin/rescheduler install --print > installed.yaml
+	cd $(TRIED) && bin/rescheduler demo --nodes 8 --seed 0
+	cd $(TRIED) && bin/rescheduler plan -f $(CURDIR)/docs/examples/uneven-cluster.json
+	sed 's/^dynamic = \["version"\]/version = "$(VERSION_NOW)"/' pyproject.toml > $(TRIED)/pyproject.toml
+	$(BIN)/cyclonedx-py environment --pyproject $(TRIED)/pyproject.toml --output-reproducible --short-PURLs -o dist/sbom.cdx.json $(TRIED)
+	rm -r $(TRIED)
+	$(BIN)/python -m tools.releasing dist
+	cd dist && sha256sum *.whl *.tar.gz requirements.txt sbom.cdx.json | tee SHA256SUMS
 
 .PHONY: controlplane
 controlplane: .venv/installed-dev ## Build the programs that the tests run on into the user cache, if their pins changed
@@ -153,6 +174,10 @@ format: .venv/installed-dev ## Format, and mend what the linter can mend
 .PHONY: generate
 generate: .venv/installed-dev ## Write what is made from other files: the pages of settings and metrics, schema and starting file, dashboard, the resource definition of the manifests
 	$(BIN)/python -m tools.generate
+
+.PHONY: upgrade-data
+upgrade-data: .venv/installed-dev ## Write what the version of today leaves in clusters and on disks into tests/left_behind, for the tests of later ones: once, at its release
+	$(BIN)/python -m tests.scenarios.leaving_behind
 
 .PHONY: lock
 lock: $(BIN)/uv ## Write the lock files anew from pyproject.toml; versions stay where they can

@@ -36,6 +36,7 @@ if __name__ == "__main__":
     DASHBOARD.write_text(monitoring.dashboard())
     ALERT_RULES.write_text(manifests.alert_rules())
     EXAMPLES.write_text(manifests.configuration_examples())
+    manifests.KUSTOMIZATION.write_text(manifests.kustomization())
     API_PAGE.write_text(api_page.page())
     chart.write()
     for path, text in manifests.packaged().items():

@@ -1,11 +1,15 @@
 """Manifests that are made from others: kustomize and Helm read nothing outside of their folders."""
 
+import re
 import textwrap
 from pathlib import Path
 from typing import Final
 
+from rescheduler import __version__
+
 ROOT: Final = Path(__file__).parent.parent
 EXAMPLES: Final = ROOT / "manifests/rescheduler/examples"
+KUSTOMIZATION: Final = ROOT / "manifests/rescheduler/kustomization.yaml"
 ALERTS: Final = ROOT / "manifests/monitoring/alerts.yaml"
 
 PACKAGED: Final = ROOT / "src/rescheduler/manifests"
@@ -73,6 +77,11 @@ def alert_rules() -> str:
     """For the Prometheus Operator."""
     groups = ALERTS.read_text().partition("groups:\n")
     return _RULES.format(groups=textwrap.indent("".join(groups[1:]), "  "))
+
+
+def kustomization() -> str:
+    """With the tag of this version."""
+    return re.sub(r"(?m)^(\s+newTag: ).*$", rf'\1"{__version__}"', KUSTOMIZATION.read_text())
 
 
 def packaged() -> dict[Path, str]:

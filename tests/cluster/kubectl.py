@@ -52,6 +52,31 @@ MOVING = {
     ),
 }
 
+BROUGHT = {
+    "extender": {
+        "service/rescheduler-extender",
+        "secret/rescheduler-extender-tls",
+        "role.rbac.authorization.k8s.io/rescheduler-extender",
+        "rolebinding.rbac.authorization.k8s.io/rescheduler-extender",
+    },
+    "guard": {
+        "secret/rescheduler-guard-tls",
+        "service/rescheduler-guard",
+        "validatingwebhookconfiguration.admissionregistration.k8s.io/rescheduler-guard",
+        *(
+            f"{kind}.rbac.authorization.k8s.io/rescheduler-guard"
+            for kind in ("role", "rolebinding", "clusterrole", "clusterrolebinding")
+        ),
+    },
+    "network-policy": {"networkpolicy.networking.k8s.io/rescheduler-scheduler"},
+    "monitoring": {
+        "service/rescheduler-metrics",
+        "servicemonitor.monitoring.coreos.com/rescheduler-scheduler",
+        "prometheusrule.monitoring.coreos.com/rescheduler-scheduler",
+    },
+}
+"""By component."""
+
 WAIT_SECONDS = 60.0
 
 

@@ -1,25 +1,27 @@
 """The Helm chart installs what kustomize installs for the same choices, and takes it off again."""
 
 import asyncio
-import os
+import base64
+import json
 import subprocess
 from pathlib import Path
 from typing import Any
 
 import pytest
+import trustme
 import yaml
 
-from testbed import build
 from testbed.api import Object
 from testbed.instance import Instance
+from tests.cluster.helm import CHART, Helm, setting
 from tests.cluster.kubectl import (
+    BROUGHT,
     BUDGET,
     CRD,
     DEPLOYED,
     LOOKING,
     MOVING,
     POLICY,
-    WAIT_SECONDS,
     WITHOUT_POLICY,
     Kubectl,
     composed,
@@ -29,38 +31,11 @@ from tests.cluster.kubectl import (
 
 __all__ = ["with_operator"]
 
-CHART = str(Path(__file__).parents[2] / "charts" / "kube-rescheduler")
 WITH_POLICY = "admissionPolicy.enabled=true"
+WEBHOOK = "validatingwebhookconfiguration.admissionregistration.k8s.io/rescheduler-guard"
+WRITTEN = base64.b64encode(trustme.CA().cert_pem.bytes()).decode()
+"""As the replicas write it."""
 BY_ITSELF = {"apiservice.apiregistration.k8s.io/v1alpha1.rescheduler.io"}
-
-
-class Helm:
-    """As an administrator runs it; without an instance it asks no server."""
-
-    def __init__(self, folder: Path, instance: Instance | None = None) -> None:
-        login = ("--kubeconfig", str(instance.admin_kubeconfig)) if instance else ()
-        self._start = (str(build.programs("helm") / "helm"), *login, "--namespace", "kube-system")
-        self._environment = {"PATH": os.environ["PATH"], "HOME": str(folder)}
-
-    async def __call__(self, *arguments: str) -> str:
-        done = await self.run(*arguments)
-        assert done.returncode == 0, done.stderr
-        return done.stdout
-
-    async def run(self, *arguments: str) -> subprocess.CompletedProcess[str]:
-        return await asyncio.to_thread(
-            subprocess.run,
-            [*self._start, *arguments],
-            capture_output=True,
-            text=True,
-            check=False,
-            env=self._environment,
-            timeout=WAIT_SECONDS,
-        )
-
-
-def setting(*values: str) -> list[str]:
-    return [part for value in values for part in ("--set", value)]
 
 
 # ------------------------------------------------------------------ the same objects
@@ -194,6 +169,14 @@ async def test_who_only_looks_guards_nobody(tmp_path: Path) -> None:
     assert "guard.enabled needs mode: Auto" in done.stderr
 
 
+async def test_a_guard_that_is_elsewhere_is_asked_by_its_url_alone(tmp_path: Path) -> None:
+    url = "https://guard.example.com/guard"
+    values = setting("mode=Auto", "guard.enabled=true", f"config.guard.url={url}")
+    found = by_name(await Helm(tmp_path)("template", "rescheduler", CHART, *values))
+    [only] = found["ValidatingWebhookConfiguration", "rescheduler-guard"]["webhooks"]
+    assert only["clientConfig"] == {"url": url}
+
+
 async def test_it_belongs_into_one_namespace(tmp_path: Path) -> None:
     done = await Helm(tmp_path).run("template", "rescheduler", CHART, "--namespace", "default")
     assert done.returncode == 1
@@ -232,14 +215,49 @@ async def test_installed_upgraded_and_uninstalled(
     await until(kube, before)
 
 
+async def test_a_guard_and_an_extender_are_upgraded_with_what_they_have_written(
+    with_operator: Instance, kubectl: Path, tmp_path: Path
+) -> None:
+    """Certificates, and whom the API server is to trust, stay through an upgrade."""
+    helm, kube = Helm(tmp_path, with_operator), Kubectl(kubectl, with_operator, tmp_path)
+    before = await kube.inventory()
+    guarding = setting("mode=Auto", "guard.enabled=true", "extender.enabled=true")
+    everything = setting("networkPolicy.enabled=true", "monitoring.enabled=true")
+    await helm("install", "rescheduler", CHART, *guarding)
+    release = "secret/sh.helm.release.v1.rescheduler.v"
+    acting = LOOKING | DEPLOYED | MOVING | POLICY | {BUDGET} | BY_ITSELF
+    own = BROUGHT["guard"] | BROUGHT["extender"]
+    await until(kube, before | acting | own | {f"{release}1"})
+    for secret in ("guard", "extender"):
+        written = json.dumps({"data": {"ca.crt": WRITTEN}})
+        await kube("patch", "-n", "kube-system", f"secret/rescheduler-{secret}-tls", "-p", written)
+    trusted = [{"op": "add", "path": "/webhooks/0/clientConfig/caBundle", "value": WRITTEN}]
+    await kube("patch", WEBHOOK, "--type=json", "-p", json.dumps(trusted))
+
+    await helm("upgrade", "rescheduler", CHART, *guarding, *everything)
+    all_of_them = acting.union(*BROUGHT.values(), {f"{release}1", f"{release}2"})
+    await until(kube, before | all_of_them)
+    for secret in ("guard", "extender"):
+        at = ("-n", "kube-system", f"secret/rescheduler-{secret}-tls")
+        assert await kube("get", *at, "-o", r"jsonpath={.data.ca\.crt}") == WRITTEN
+    bundle = "jsonpath={.webhooks[0].clientConfig.caBundle}"
+    assert await kube("get", WEBHOOK, "-o", bundle) == WRITTEN
+
+    await helm("uninstall", "rescheduler")
+    await until(kube, before)
+
+
 async def test_what_helm_prints_can_be_applied(
     with_operator: Instance, kubectl: Path, tmp_path: Path
 ) -> None:
     kube = Kubectl(kubectl, with_operator, tmp_path)
     before = await kube.inventory()
     file = tmp_path / "printed.yaml"
-    values = setting("mode=Auto", WITH_POLICY)
-    file.write_text(await Helm(tmp_path)("template", "rescheduler", CHART, *values))
+    looking, acting = setting("mode=DryRun"), setting("mode=Auto", WITH_POLICY)
+    file.write_text(await Helm(tmp_path)("template", "rescheduler", CHART, *looking))
+    await kube("apply", "-f", str(file))
+    await until(kube, before | LOOKING | DEPLOYED | BY_ITSELF)
+    file.write_text(await Helm(tmp_path)("template", "rescheduler", CHART, *acting))
     await kube("apply", "-f", str(file))
     await until(kube, before | LOOKING | DEPLOYED | MOVING | POLICY | {BUDGET} | BY_ITSELF)
     await kube("delete", "-f", str(file))

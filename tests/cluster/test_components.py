@@ -9,6 +9,7 @@ import pytest
 
 from testbed.instance import Instance
 from tests.cluster.kubectl import (
+    BROUGHT,
     BUDGET,
     DEPLOYED,
     LOOKING,
@@ -22,29 +23,6 @@ from tests.cluster.kubectl import (
 
 __all__ = ["with_operator"]
 
-BROUGHT = {
-    "extender": {
-        "service/rescheduler-extender",
-        "secret/rescheduler-extender-tls",
-        "role.rbac.authorization.k8s.io/rescheduler-extender",
-        "rolebinding.rbac.authorization.k8s.io/rescheduler-extender",
-    },
-    "guard": {
-        "secret/rescheduler-guard-tls",
-        "service/rescheduler-guard",
-        "validatingwebhookconfiguration.admissionregistration.k8s.io/rescheduler-guard",
-        *(
-            f"{kind}.rbac.authorization.k8s.io/rescheduler-guard"
-            for kind in ("role", "rolebinding", "clusterrole", "clusterrolebinding")
-        ),
-    },
-    "network-policy": {"networkpolicy.networking.k8s.io/rescheduler-scheduler"},
-    "monitoring": {
-        "service/rescheduler-metrics",
-        "servicemonitor.monitoring.coreos.com/rescheduler-scheduler",
-        "prometheusrule.monitoring.coreos.com/rescheduler-scheduler",
-    },
-}
 BY_ITSELF = {"apiservice.apiregistration.k8s.io/v1alpha1.rescheduler.io"}
 ACTING = LOOKING | MOVING | POLICY | DEPLOYED | {BUDGET}
 

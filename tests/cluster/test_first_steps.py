@@ -14,6 +14,7 @@ from testbed.api import ApiError, path_of
 from testbed.instance import Instance, OwnedInstance
 from testbed.world import World, make_world
 from tests.cluster.deployed import ACCOUNT, a_token, replicas, requests
+from tests.cluster.helm import CHART, Helm, setting
 from tests.cluster.kubectl import CRD, EVERYTHING, READ_ONLY, Kubectl, until
 from tests.scenarios.deploying import deploy_web
 
@@ -74,11 +75,18 @@ async def _may(kube: Kubectl, verb: str, resource: str) -> str:
     return done.stdout.strip()
 
 
+@pytest.mark.parametrize("by", ["kustomize", "helm"])
 async def test_installed_balanced_and_taken_off(
-    kube: Kubectl, cluster: Instance, tmp_path: Path
+    kube: Kubectl, cluster: Instance, tmp_path: Path, by: str
 ) -> None:
-    """`kubectl apply -k`, quick-test.yaml, `rescheduler cleanup --all`, `kubectl delete -k`."""
-    await kube("apply", "-k", str(EVERYTHING))
+    """`kubectl apply -k`, quick-test.yaml, `rescheduler cleanup --all`, `kubectl delete -k`; and
+    the same by Helm.
+    """
+    helm = Helm(tmp_path, cluster)
+    if by == "helm":
+        await helm("install", "rescheduler", CHART, *setting("mode=Auto"))
+    else:
+        await kube("apply", "-k", str(EVERYTHING))
     await kube("wait", "--for=condition=Established", CRD, "--timeout=60s")
     async with make_world(cluster, tmp_path, "first") as own:
         await _balance(kube, own)
@@ -86,7 +94,10 @@ async def test_installed_balanced_and_taken_off(
         await _clean_up(own)
         await kube("delete", "namespace", own.name)
     await kube("-n", "kube-system", "delete", "secret", "acting")
-    await kube("delete", "-k", str(EVERYTHING))
+    if by == "helm":
+        await helm("uninstall", "rescheduler")
+    else:
+        await kube("delete", "-k", str(EVERYTHING))
 
 
 async def _balance(kube: Kubectl, own: World) -> None:

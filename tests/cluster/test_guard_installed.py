@@ -2,6 +2,7 @@
 
 import base64
 import os
+import re
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -17,6 +18,7 @@ from tests.scenarios.looping import as_admin
 from tests.scenarios.own_cluster import OwnControlPlane, own_control_plane
 
 MANIFESTS = Path(__file__).parents[2] / "manifests"
+GUIDE = MANIFESTS.parent / "docs" / "guard.md"
 WEBHOOK, SECRET = "rescheduler-guard", "rescheduler-guard-tls"
 
 
@@ -93,6 +95,8 @@ async def test_it_makes_its_certificate_and_is_asked(own: OwnControlPlane, kubec
             return await client_config(world) == told
 
         await world.wait("it is as it was", is_put_back)
+        await _apply_anew(world, kubectl, url)
+        assert await client_config(world) == told
         await running.stop()
     path = str(
         world.default_configuration(
@@ -102,6 +106,20 @@ async def test_it_makes_its_certificate_and_is_asked(own: OwnControlPlane, kubec
     cleaned = await as_admin(world, "cleanup", "--config", path)
     assert cleaned.code == 0, cleaned
     assert await world.api.find("ValidatingWebhookConfiguration", None, WEBHOOK) is None
+
+
+async def _apply_anew(world: World, kubectl: Path, url: str) -> None:
+    """The manifests name a Service, and the replicas a URL: both would be refused. So docs/guard.md
+    has a patch for whoever sets `guard.url`, and with it they are applied as often as one likes.
+    """
+    [said] = re.findall(r"(?ms)^patches:.*?(?=^```$)", GUIDE.read_text())
+    login = ("--kubeconfig", str(world.admin_kubeconfig()))
+    file = world.folder / "theirs" / "kustomization.yaml"
+    patched = file.read_text() + said.replace("https://guard.example.com/guard", url)
+    file.write_text(patched)
+    for _ in range(2):
+        applied = await run(world, kubectl, "apply", "-k", str(file.parent), *login)
+        assert applied.code == 0, applied
 
 
 async def _container(world: World) -> Object:

@@ -2,10 +2,16 @@
 this one also runs on the other supported versions of Kubernetes in CI.
 """
 
-from testbed import build
+from pathlib import Path
+
+import pytest
+
+from testbed import build, versions
+from testbed.instance import Instance
 from testbed.world import World
 from tests.scenarios.deploying import deploy_web
 
+DOCS = Path(__file__).parents[2] / "docs"
 LACKS = {"1.35": {"MutatingAdmissionPolicy v1"}}
 """By version; those that are not named have all."""
 
@@ -30,3 +36,10 @@ async def test_it_is_told_at_the_start_and_pods_are_moved(world: World) -> None:
     told = {each["feature"] for each in stopped.said("the API server lacks a feature")}
     assert told == LACKS.get(build.DEFAULT_MINOR, set())
     assert audit.replicas_missing() == []
+
+
+@pytest.mark.parametrize("guide", ["deployment-guide.md", "deployment-guide.zh-CN.md"])
+async def test_the_guide_says_what_this_version_has(instance: Instance, guide: str) -> None:
+    found = await versions.row(instance)
+    assert found.startswith(f"| {build.read_pins().version.removeprefix('v')} |")
+    assert found in (DOCS / guide).read_text().splitlines()

@@ -16,6 +16,7 @@ import pytest
 from testbed.faultproxy import Faults, Rule, hold, kill, nth_write
 from testbed.processes import Running
 from tests.scenarios.drawing import drawn
+from tests.scenarios.every_way import SETTINGS, WAYS, Way, set_stage_for
 from tests.scenarios.looping import controller
 from tests.scenarios.pausing import (
     SAYS_PAUSED,
@@ -25,13 +26,7 @@ from tests.scenarios.pausing import (
     pause_by_hand,
     resume_by_hand,
 )
-from tests.scenarios.test_crash_matrix import (
-    SETTINGS,
-    WAYS,
-    Way,
-    assert_it_ended_well,
-    set_stage_for,
-)
+from tests.scenarios.test_crash_matrix import assert_it_ended_well
 from tests.scenarios.world import World
 
 How = Literal["paused", "killed before", "killed after"]

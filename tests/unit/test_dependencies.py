@@ -31,6 +31,7 @@ DISTRIBUTIONS = {
 
 # Needed, though no code of ours imports them.
 TOOLS = {
+    "cyclonedx-bom",
     "import-linter",
     "mypy",
     "pytest-asyncio",
