@@ -94,12 +94,26 @@ twin: controlplane ## Do the same random acts to the embedded cluster and a real
 fit-oracle: controlplane ## Hold N=100000 verdicts on what fits where against the real kube-scheduler
 	FIT_VERDICTS=$(N) $(BIN)/python -m pytest tests/cluster/test_fit_oracle.py -s
 
+# MkDocs Material would print an advertisement of its successor each time.
+MKDOCS := NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs
+
 .PHONY: check
-check: .venv/installed-dev ## Format, lint, types, layers
+check: .venv/installed-dev ## Format, lint, types, layers; links of the docs, and that generated files are up to date
 	$(BIN)/ruff format --check
 	$(BIN)/ruff check
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+	$(BIN)/python -m tools.generate --check
+	@folder=$$(mktemp -d) && trap "rm -r $$folder" EXIT && $(MKDOCS) build --strict --site-dir "$$folder"
+
+.PHONY: docs
+docs: .venv/installed-dev ## Build the documentation into site/, for any web server or to be opened as files
+	$(MKDOCS) build --strict
+
+.PHONY: pictures
+pictures: .venv/installed-dev ## Draw the terminal pictures of the docs anew, by running what they show
+	$(BIN)/python -m tools.pictures
+	$(BIN)/rescheduler simulate --compare none,LoadBalancing --svg docs/images/day.svg > /dev/null
 
 .PHONY: bench
 bench: controlplane ## Print what things cost, each beside its limit, goal or peer
@@ -150,7 +164,7 @@ format: .venv/installed-dev ## Format, and mend what the linter can mend
 	$(BIN)/ruff format
 
 .PHONY: generate
-generate: .venv/installed-dev ## Write what is made from other files: the pages of settings and metrics, schema and starting file, dashboard, the resource definition of the manifests
+generate: .venv/installed-dev ## Write what is made from other files: the pages of settings, metrics, API and rights, schema and starting file, dashboard, the resource definition of the manifests
 	$(BIN)/python -m tools.generate
 
 .PHONY: lock

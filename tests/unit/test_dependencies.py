@@ -32,6 +32,7 @@ DISTRIBUTIONS = {
 # Needed, though no code of ours imports them.
 TOOLS = {
     "import-linter",
+    "mkdocs-material",
     "mypy",
     "pytest-asyncio",
     "pytest-timeout",

@@ -168,12 +168,27 @@ def test_every_command_that_is_shown_is_there(readme: str) -> None:
             assert [flag for flag in flags if flag not in described.output] == []
 
 
-def test_both_deployment_guides_have_the_same_commands_and_tables() -> None:
-    english, chinese = (
-        (ROOT / f"docs/deployment-guide{each}.md").read_text() for each in ("", ".zh-CN")
-    )
-    for pattern in (r"```\w+\n.*?```", r"(?m)^## ", r"(?m)^\| `[^`]+`"):
-        assert re.findall(pattern, english, re.DOTALL) == re.findall(pattern, chinese, re.DOTALL)
+@pytest.mark.parametrize("page", ["deployment-guide", "getting-started", "troubleshooting"])
+def test_both_languages_have_the_same_commands_and_tables(page: str) -> None:
+    english, chinese = ((ROOT / f"docs/{page}{each}.md").read_text() for each in ("", ".zh-CN"))
+    for pattern in (r"```\w+\n.*?```", r"(?m)^## "):
+        found = re.findall(pattern, english, re.DOTALL)
+        assert found == re.findall(pattern, chinese, re.DOTALL)
+    assert named_in_rows(english) == named_in_rows(chinese)
+
+
+def named_in_rows(text: str) -> list[set[str]]:
+    """What is said as code in the first cell of each row."""
+    rows = [line for line in text.splitlines() if line.startswith("| ")]
+    return [set(re.findall(r"`([^`]+)`", row.split(" | ")[0])) for row in rows]
+
+
+def test_the_comparison_has_figures_of_the_readme() -> None:
+    """Some of its rows, and the first of their figures."""
+    readme = (ROOT / "README.md").read_text()
+    rows = re.findall(r"(?m)^\| \([a-f]\) .*\|$", (ROOT / "docs/comparison.md").read_text())
+    assert len(rows) > 5
+    assert [row for row in rows if f"\n{row}" not in readme] == []
 
 
 def test_every_symptom_is_produced_by_a_test_that_is_there() -> None:
