@@ -80,15 +80,9 @@ test-versions: .venv/installed-dev ## Run scenarios on every supported Kubernete
 
 .PHONY: crash-matrix
 crash-matrix: controlplane ## Disturb migrations at every write, by crashes, pauses, users and faults: all cases on a real control plane, of which CI draws some
-<<<<<<< HEAD
-	CLUSTERS=real CRASH_MATRIX=all USER_MATRIX=all FAULT_MATRIX=all $(BIN)/python -m pytest -n 4 \
-		tests/scenarios/test_crash_matrix.py tests/scenarios/test_pausing_matrix.py tests/scenarios/test_user_wins.py \
-		tests/scenarios/test_api_faults.py tests/scenarios/test_watch_faults.py tests/cluster/test_guard_crashes.py
-=======
 	CLUSTERS=real CRASH_MATRIX=all USER_MATRIX=all FAULT_MATRIX=all UPGRADE_MATRIX=all $(BIN)/python -m pytest -n 4 \
 		tests/scenarios/test_upgrade.py tests/scenarios/test_crash_matrix.py tests/scenarios/test_pausing_matrix.py tests/scenarios/test_user_wins.py \
-		tests/scenarios/test_api_faults.py tests/scenarios/test_watch_faults.py
->>>>>>> deliver
+		tests/scenarios/test_api_faults.py tests/scenarios/test_watch_faults.py tests/cluster/test_guard_crashes.py
 
 .PHONY: converging
 converging: .venv/installed-dev ## Show how many passes 20 generated clusters take to come to rest below their thresholds
@@ -102,12 +96,26 @@ twin: controlplane ## Do the same random acts to the embedded cluster and a real
 fit-oracle: controlplane ## Hold N=100000 verdicts on what fits where against the real kube-scheduler
 	FIT_VERDICTS=$(N) $(BIN)/python -m pytest tests/cluster/test_fit_oracle.py -s
 
+# MkDocs Material would print an advertisement of its successor each time.
+MKDOCS := NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs
+
 .PHONY: check
-check: .venv/installed-dev ## Format, lint, types, layers
+check: .venv/installed-dev ## Format, lint, types, layers; links of the docs, and that generated files are up to date
 	$(BIN)/ruff format --check
 	$(BIN)/ruff check
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+	$(BIN)/python -m tools.generate --check
+	@folder=$$(mktemp -d) && trap "rm -r $$folder" EXIT && $(MKDOCS) build --strict --site-dir "$$folder"
+
+.PHONY: docs
+docs: .venv/installed-dev ## Build the documentation into site/, for any web server or to be opened as files
+	$(MKDOCS) build --strict
+
+.PHONY: pictures
+pictures: .venv/installed-dev ## Draw the terminal pictures of the docs anew, by running what they show
+	$(BIN)/python -m tools.pictures
+	$(BIN)/rescheduler simulate --compare none,LoadBalancing --svg docs/images/day.svg > /dev/null
 
 .PHONY: bench
 bench: controlplane ## Print what things cost, each beside its limit, goal or peer
@@ -172,7 +180,7 @@ format: .venv/installed-dev ## Format, and mend what the linter can mend
 	$(BIN)/ruff format
 
 .PHONY: generate
-generate: .venv/installed-dev ## Write what is made from other files: the pages of settings and metrics, schema and starting file, dashboard, the resource definition of the manifests
+generate: .venv/installed-dev ## Write what is made from other files: the pages of settings, metrics, API and rights, schema and starting file, dashboard, the resource definition of the manifests
 	$(BIN)/python -m tools.generate
 
 .PHONY: upgrade-data

@@ -29,12 +29,6 @@ COPIED: Final = {
 Schema = dict[str, Any]
 
 
-def write() -> None:
-    for path, text in files().items():
-        path.parent.mkdir(exist_ok=True)
-        path.write_text(text)
-
-
 def files() -> dict[Path, str]:
     """What is written, by its path."""
     copies = {

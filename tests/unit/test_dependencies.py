@@ -33,6 +33,7 @@ DISTRIBUTIONS = {
 TOOLS = {
     "cyclonedx-bom",
     "import-linter",
+    "mkdocs-material",
     "mypy",
     "pytest-asyncio",
     "pytest-timeout",

@@ -1,0 +1,81 @@
+"""Every command in the docs is run by a test; here those that need no cluster."""
+
+import gzip
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tests.documented import (
+    ROOT,
+    a_clone,
+    commands,
+    everywhere,
+    exceptions,
+    is_excepted,
+    run,
+)
+
+HEADER = "apiVersion: rescheduler.io/v1alpha1\nkind: ReschedulerConfiguration\n"
+SHORTER = " --hours 0.02"
+"""A simulated day takes half a minute; that its figures are right others show."""
+CLUSTER = "docs/examples/uneven-cluster.json"
+
+ALL = everywhere()
+TO_RUN = sorted(
+    {
+        each.text
+        for each in ALL
+        if not (each.needs_cluster or is_excepted(each) or each.text.startswith("make "))
+    }
+)
+MAKE = sorted({each.text for each in ALL if each.text.startswith("make ")})
+
+
+@pytest.fixture
+def clone(tmp_path: Path) -> Path:
+    folder = a_clone(tmp_path)
+    # What earlier commands of the pages leave.
+    (folder / "careful.yaml").write_text(HEADER)
+    (folder / "rescheduler.yaml").write_text(HEADER)
+    with gzip.open(folder / "cluster.json.gz", "wb") as file:
+        file.write((ROOT / CLUSTER).read_bytes())
+    return folder
+
+
+@pytest.mark.parametrize("command", TO_RUN, ids=lambda each: each.partition("\n")[0])
+def test_it_runs_and_prints_what_is_shown(command: str, clone: Path) -> None:
+    ended = run(command + (SHORTER if " simulate" in command else ""), clone, {}, timeout=250)
+    assert ended.returncode == 0, ended.stderr
+    # By any page.
+    shown = {line for each in ALL if each.text == command for line in each.lines}
+    assert shown - set(ended.stdout.splitlines()) == set()
+
+
+@pytest.mark.parametrize("command", MAKE)
+def test_make_knows_it(command: str) -> None:
+    """What it does is run by whoever runs these tests, or stands among the exceptions."""
+    program, *targets = command.split()
+    asked = [program, "--dry-run", *targets]
+    ended = subprocess.run(asked, cwd=ROOT, capture_output=True, text=True, check=False, timeout=60)
+    assert ended.returncode == 0, ended.stderr
+
+
+def test_what_is_not_run_is_shown_somewhere_and_has_a_reason() -> None:
+    shown = {each.text for each in ALL}
+    assert len(exceptions()) > 5
+    assert [text for text in exceptions() if text not in shown] == []
+    for reason in exceptions().values():
+        assert len(reason) > 15
+        for path, name in re.findall(r"`(tests/[^`:]+)(?:::(\w+))?`", reason):
+            assert (ROOT / path).exists(), path
+            assert f"def {name}(" in (ROOT / path).read_text() if name else True
+
+
+def test_commands_are_found_as_they_are_written() -> None:
+    assert len(ALL) > 120
+    [heredoc] = [each for each in commands("README.md") if each.text.startswith("cat >")]
+    assert heredoc.text.endswith("\nEND")
+    assert heredoc.section == "Run"
+    assert not any("  #" in each.text.partition("\n")[0] for each in ALL)
