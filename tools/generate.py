@@ -11,6 +11,8 @@ DEFINITION: Final = ROOT / "src/rescheduler/crd.yaml"
 METRICS: Final = ROOT / "docs/metrics.md"
 DASHBOARD: Final = ROOT / "manifests/monitoring/dashboard.json"
 INSTALLED: Final = ROOT / "manifests/rescheduler/crd.yaml"
+PLAN_DEFINITION: Final = ROOT / "src/rescheduler/plan-crd.yaml"
+PLAN_INSTALLED: Final = ROOT / "manifests/rescheduler/plan-crd.yaml"
 ALERT_RULES: Final = ROOT / "manifests/components/monitoring/alerts.yaml"
 API_PAGE: Final = ROOT / "docs/api.md"
 EXAMPLES: Final = manifests.EXAMPLES / "configuration-examples.yaml"
@@ -32,6 +34,7 @@ if __name__ == "__main__":
     SCHEMA.write_text(configuration_schema.schema())
     STARTING_FILE.write_text(configuration_schema.starting_file())
     INSTALLED.write_bytes(DEFINITION.read_bytes())
+    PLAN_INSTALLED.write_bytes(PLAN_DEFINITION.read_bytes())
     METRICS.write_text(monitoring.page())
     DASHBOARD.write_text(monitoring.dashboard())
     ALERT_RULES.write_text(manifests.alert_rules())

@@ -56,6 +56,7 @@ ACTING = LOOKING | MOVING | POLICY | DEPLOYED | {BUDGET}
         (["monitoring"], ACTING | BROUGHT["monitoring"]),
         (["extender"], ACTING | BROUGHT["extender"]),
         (["read-only"], LOOKING | DEPLOYED),
+        (["approve"], ACTING),
         (["guard"], ACTING | BROUGHT["guard"]),
         (["network-policy", "monitoring", "guard", "extender"], ACTING.union(*BROUGHT.values())),
         (
@@ -68,6 +69,7 @@ ACTING = LOOKING | MOVING | POLICY | DEPLOYED | {BUDGET}
         "monitoring",
         "extender",
         "read-only",
+        "approve",
         "guard",
         "all that act",
         "all that look",

@@ -23,7 +23,18 @@ from structlog.types import EventDict
 
 from rescheduler import config
 from rescheduler.cli import app, settings
-from rescheduler.cli.commands import cleanup, drain, get, migrate, pause, retry, run, status
+from rescheduler.cli.commands import (
+    approve,
+    cleanup,
+    drain,
+    get,
+    get_plans,
+    migrate,
+    pause,
+    retry,
+    run,
+    status,
+)
 from rescheduler.cli.stopping import Stopping
 from rescheduler.cli.wrong_flags import time_limit
 from rescheduler.clock import Clock
@@ -199,6 +210,20 @@ class EmbeddedProcess(Running):
         names, form = given["names"] or (), given["output"]
         return await get.listed(connect, clock, namespace, names=names, form=form)
 
+    async def _get_plans(self, given: dict[str, Any], connect: Connect, clock: Clock) -> int:
+        names, form = given["names"] or (), given["output"]
+        return await get_plans.listed(_configuration(given), connect, clock, names=names, form=form)
+
+    async def _approve(self, given: dict[str, Any], connect: Connect, clock: Clock) -> int:
+        return await self._say("approved", given, connect, clock)
+
+    async def _reject(self, given: dict[str, Any], connect: Connect, clock: Clock) -> int:
+        return await self._say("rejected", given, connect, clock)
+
+    async def _say(self, what: str, given: dict[str, Any], connect: Connect, clock: Clock) -> int:
+        name, by = given["name"], given["by"] or "somebody@here"
+        return await approve.said(_configuration(given), connect, clock, name, what=what, by=by)
+
     async def _status(self, given: dict[str, Any], connect: Connect, clock: Clock) -> int:
         return await status.looked(_configuration(given), connect, clock, given["output"])
 
@@ -225,6 +250,9 @@ _COMMANDS: Final[
     "pause": EmbeddedProcess._pause,  # noqa: SLF001
     "resume": EmbeddedProcess._resume,  # noqa: SLF001
     "migrations": EmbeddedProcess._get,  # noqa: SLF001
+    "plans": EmbeddedProcess._get_plans,  # noqa: SLF001
+    "approve": EmbeddedProcess._approve,  # noqa: SLF001
+    "reject": EmbeddedProcess._reject,  # noqa: SLF001
     "status": EmbeddedProcess._status,  # noqa: SLF001
     "migrate": EmbeddedProcess._migrate,  # noqa: SLF001
 }

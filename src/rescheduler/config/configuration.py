@@ -14,6 +14,7 @@ from rescheduler.config.guard import Guard
 from rescheduler.config.leading import LeaderElection
 from rescheduler.config.migration import Groups, Migration
 from rescheduler.config.node_autoscaler import NodeAutoscaler
+from rescheduler.config.plans import AUTO, MODES, Plans
 from rescheduler.config.pods import PodRules
 from rescheduler.config.scheduling import VERBS, Extender, Filter, Score
 from rescheduler.config.serving import Serving
@@ -32,7 +33,7 @@ from rescheduler.documents.kinds import (
     Percentage,
     Text,
 )
-from rescheduler.documents.name_lists import Choices, Namespaces
+from rescheduler.documents.name_lists import Choice, Choices, Namespaces
 from rescheduler.documents.settings import setting, subsection
 from rescheduler.model import strategies
 from rescheduler.model.selectors import EVERYTHING, NOTHING, Selector
@@ -117,6 +118,13 @@ class Configuration:
     )
     """Pods with these labels stay. Default, and for an empty text: it matches no pod."""
 
+    mode: str = setting("mode", Choice(MODES), default=AUTO)
+    """`Auto`: what was decided is done. `Approve`: it waits until somebody says yes to the plan,
+    but for what a person or a maintenance asked for. `DryRun`: plans are only written down, without
+    any right to move anything. Default Auto; that of the Helm chart is DryRun.
+    """
+
+    plans: Plans = subsection("plans", default=Plans())
     leader_election: LeaderElection = subsection("leaderElection", default=LeaderElection())
     client_connection: ClientConnection = subsection("clientConnection", default=ClientConnection())
     scope: Scope = subsection("scope", default=Scope())

@@ -18,15 +18,18 @@ _CONNECTS: Final = ("connecting to the cluster", "setting")
 """They end where they cannot log in; tests/cluster shows what they log of requests."""
 
 TOLD: Final[dict[str, tuple[tuple[str, ...], str, str]]] = {
+    "approve": (("pass-1", *NOWHERE), *_CONNECTS),
     "cleanup": (NOWHERE, *_CONNECTS),
     "config show": (SETTINGS, "configuration read", "setting"),
     "config validate": (SETTINGS, "configuration read", "setting"),
     "drain": (("worker-1", *NOWHERE), *_CONNECTS),
     "explain pod": (("shop/web-1", *EXAMPLE), "strategy acted", "pod stays"),
     "get migrations": (("-A", *NOWHERE), *_CONNECTS),
+    "get plans": (NOWHERE, *_CONNECTS),
     "migrate": (("shop/web-1", "-n", "shop", *NOWHERE), *_CONNECTS),
     "pause": (NOWHERE, *_CONNECTS),
     "plan": (EXAMPLE, "strategy acted", "pod stays"),
+    "reject": (("pass-1", *NOWHERE), *_CONNECTS),
     "resume": (NOWHERE, *_CONNECTS),
     "retry": (("web-1", *NOWHERE), *_CONNECTS),
     "run": (("--once", *NOWHERE), "rescheduler starts", "setting"),

@@ -25,6 +25,8 @@ ARGS: Document = {
     "maxReschedulePods": 0,
     "excludedNamespaces": ["kube-system"],
     "excludedPodSelector": "app in (db,cache),!movable",
+    "mode": "Approve",
+    "plans": {"expireAfter": "48h", "review": "0s", "keep": 7},
     "scope": {"namespaces": ["team-a", "team-b"], "nodeSelector": "pool=general"},
     "pods": {
         "priorityThreshold": -5,

@@ -97,6 +97,8 @@ COMPLETE = config.Configuration(
     max_reschedule_pods=0,
     excluded_namespaces=("kube-system",),
     excluded_pod_selector=selectors.parse("!movable,app in (cache,db)"),
+    mode="Approve",
+    plans=config.Plans(expire_after_seconds=172800.0, review_seconds=0.0, keep=7),
     leader_election=config.LeaderElection(leader_elect=False),
     client_connection=config.ClientConnection(kubeconfig="/etc/kubeconfig"),
     scope=config.Scope(
