@@ -1,6 +1,6 @@
 """Plans as objects: written in every mode, approved or not, carried out as far as they hold."""
 
-from datetime import datetime
+from datetime import datetime, timedelta
 
 import pytest
 import yaml
@@ -255,3 +255,55 @@ async def test_get_plans_in_the_manner_of_kubectl(world: World) -> None:
     missing = await command(world, "approve", name[:-1])
     assert missing.code == 1
     assert f'did you mean "{name}"?' in missing.err
+
+
+# ------------------------------------------------------------------ windows
+
+
+def _window(world: World, *, hours_from_now: int) -> list[Object]:
+    begin = world.clock.now() + timedelta(hours=hours_from_now)
+    end = begin + timedelta(hours=2)
+    return [{"hours": f"{begin:%H:%M}-{end:%H:%M}", "zone": "UTC"}]
+
+
+async def test_outside_of_windows_it_waits_and_says_when_the_next_one_opens(world: World) -> None:
+    full, empty = await deploy_web(world, 3)
+    closed = {"windows": _window(world, hours_from_now=3), "reschedulingInterval": "1s"}
+    async with controller(world, **closed, **election(world)) as running:
+        told = await running.says("pass ended", times=2)
+        assert told["window"].startswith("the next window opens at ")
+        plan = await wait_for_plan(world, phase="Waiting", reason="OutsideWindow")
+        assert told["window"] in plan["status"]["message"]
+        assert "the next window opens at" in (await command(world, "status")).out
+        assert set(await world.nodes_of("web")) == {full}
+        assert await world.records() == []
+        # Who does not want to wait says so.
+        said = await command(world, "approve", name_of(plan))
+        assert said.code == 0
+        await wait_for_plan(world, phase="Completed", reason="AllMoved")
+    assert (await world.nodes_of("web")).count(empty) == 1
+
+
+async def test_what_is_asked_for_waits_for_no_window(world: World) -> None:
+    full, empty = await deploy_web(world, 2)
+    closed = {"windows": _window(world, hours_from_now=3), "maxReschedulePods": 10}
+    settings = {**closed, "enabledStrategies": ["NodeMaintenance"], "reschedulingInterval": "1s"}
+    async with controller(world, **settings, **election(world)):
+        label = {"metadata": {"labels": {"scheduler.alpha.kubernetes.io/maintenance": "true"}}}
+        await world.api.patch("Node", None, full, label)
+        await wait_for_plan(world, phase="Completed", reason="AllMoved")
+    assert set(await world.nodes_of("web")) == {empty}
+
+
+async def test_inside_of_a_window_it_moves_by_itself(world: World) -> None:
+    _, empty = await deploy_web(world, 3)
+    closed = {"windows": _window(world, hours_from_now=3), "reschedulingInterval": "1s"}
+    async with controller(world, **closed, **election(world)) as running:
+        await wait_for_plan(world, phase="Waiting", reason="OutsideWindow")
+        opened = {**closed, "windows": _window(world, hours_from_now=-1)}
+        world.configuration(**opened, **election(world))
+        await running.says("configuration changed")
+        await wait_for_plan(world, phase="Completed", reason="AllMoved")
+        [waited] = [each for each in await plans(world) if each["status"]["phase"] == "Superseded"]
+        assert waited["status"]["reason"] == "NewerPlan"
+    assert empty in await world.nodes_of("web")

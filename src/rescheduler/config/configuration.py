@@ -25,6 +25,7 @@ from rescheduler.config.strategies import (
     ResourceOptimizationSettings,
 )
 from rescheduler.config.usage import UsageSettings
+from rescheduler.config.windows import Windows
 from rescheduler.documents.durations import SECOND
 from rescheduler.documents.kinds import (
     CountOrShare,
@@ -37,6 +38,7 @@ from rescheduler.documents.name_lists import Choice, Choices, Namespaces
 from rescheduler.documents.settings import setting, subsection
 from rescheduler.model import strategies
 from rescheduler.model.selectors import EVERYTHING, NOTHING, Selector
+from rescheduler.model.windows import Window
 
 STRATEGIES: Final = strategies.ALL
 """The names of all strategies that `enabledStrategies` may list."""
@@ -122,6 +124,13 @@ class Configuration:
     """`Auto`: what was decided is done. `Approve`: it waits until somebody says yes to the plan,
     but for what a person or a maintenance asked for. `DryRun`: plans are only written down, without
     any right to move anything. Default Auto; that of the Helm chart is DryRun.
+    """
+
+    windows: tuple[Window, ...] = setting("windows", Windows(), default=())
+    """When something may be done without being asked: `days` of Mon to Sun (default: all), `hours`
+    such as "22:00-06:00" (which end on the next day; default: all), by the clock on the wall of a
+    `zone` such as Europe/Berlin (default: UTC). What a person or a maintenance asked for, and what
+    somebody approved, does not wait. Default none: always.
     """
 
     plans: Plans = subsection("plans", default=Plans())

@@ -13,6 +13,7 @@ from rescheduler import plan
 from rescheduler.clock import Clock
 from rescheduler.config import APPROVE, Configuration
 from rescheduler.controller import server_lacks
+from rescheduler.controller.beside_passes import minding_pauses, stopping_with
 from rescheduler.controller.events import Regarding, Trail, recording, silent
 from rescheduler.controller.last_check import LastCheck
 from rescheduler.controller.leader_session import Connect, standing_by
@@ -33,6 +34,7 @@ from rescheduler.errors import ReschedulerError
 from rescheduler.kube import KubeApi, errors
 from rescheduler.leading import Term
 from rescheduler.migrate import Migrator, Outcome, migrating
+from rescheduler.model import windows
 from rescheduler.model.objects import Object
 from rescheduler.model.pausing import Pause
 from rescheduler.observe import Observer, observing
@@ -233,7 +235,9 @@ class Loop:
         """As long as the configuration is the same."""
         configuration = self._settings.configuration
         purpose = WholeCluster(self._kube, configuration, observer, self._trail)
-        report = PassReport(migrator)
+        report = PassReport(
+            migrator, lambda: windows.in_words(configuration.windows, self._clock.now())
+        )
         interval = configuration.rescheduling_interval_seconds
         async with (
             carrying_out(self._clock, interval, self._trigger) as plans,
@@ -250,7 +254,10 @@ class Loop:
                 proposing=proposing,
             )
             self._publisher.is_synced()
-            async with self._stopping(passes), self._minding_pauses(plans):
+            async with (
+                stopping_with(self._stop, passes),
+                minding_pauses(self._pausing, plans, self._trigger),
+            ):
                 await self._pass_after_pass(passes, plans, observer, migrator, report)
 
     async def _pass_after_pass(
@@ -277,8 +284,9 @@ class Loop:
     ) -> AbstractAsyncContextManager[Proposing | None]:
         """Plans are written down, and those that somebody approves are carried out."""
         configuration = self._settings.configuration
-        # On virtual time nobody reads them, but for those who have to say yes.
-        if not self._proposes or not (self._tells_lacks or configuration.mode == APPROVE):
+        # On virtual time nobody reads them, but for those who have to say yes, or to wait.
+        waits = configuration.mode == APPROVE or bool(configuration.windows)
+        if not self._proposes or not (self._tells_lacks or waits):
             return nullcontext()
         return keeping(
             self._kube,
@@ -289,39 +297,6 @@ class Loop:
             carry_out=plans.carry_out,
             is_paused=lambda: self._pausing.is_paused,
         )
-
-    @asynccontextmanager
-    async def _stopping(self, passes: Passes) -> AsyncIterator[None]:
-        """A search ends with us."""
-
-        async def stop_passes() -> None:
-            await self._stop.wait()
-            passes.stop()
-
-        stopping = asyncio.create_task(stop_passes())
-        try:
-            yield
-        finally:
-            stopping.cancel()
-            await asyncio.gather(stopping, return_exceptions=True)
-
-    @asynccontextmanager
-    async def _minding_pauses(self, plans: PlansUnderWay) -> AsyncIterator[None]:
-        """What is left of a plan is planned anew when a pause ends: the cluster is another then."""
-
-        async def mind() -> None:
-            while True:
-                await self._pausing.paused()
-                await plans.leave()
-                await self._pausing.resumed()
-                self._trigger.fire("resumed")
-
-        minding = asyncio.create_task(mind())
-        try:
-            yield
-        finally:
-            minding.cancel()
-            await asyncio.gather(minding, return_exceptions=True)
 
     async def _pass(self, passes: Passes, report: PassReport, early: str) -> Pass | None:
         """None: it failed."""
@@ -354,6 +329,7 @@ class Loop:
             self._triggered(shortest),
             watch.watch_nodes(self._trigger),
             watch.watch_loads(self._trigger),
+            watch.watch_windows(self._trigger),
             *self._who_asks(watch, migrator),
         )
 

@@ -14,7 +14,7 @@ from rescheduler.cli.render.status_deployment import Installed, trouble_with
 from rescheduler.cli.render.status_passes import LastPass, last_passes
 from rescheduler.cli.render.status_stuck import START, Stuck, strategy_of
 from rescheduler.config import Configuration
-from rescheduler.model import podmigration, reschedule_plan
+from rescheduler.model import podmigration, reschedule_plan, windows
 from rescheduler.model.pausing import Pause, annotations_of, pause_of
 from rescheduler.model.podmigration import reasons
 
@@ -99,6 +99,8 @@ class Status:
     elects: bool = True
     """Else nobody holds the Lease, whoever runs."""
     knows_records: bool = True
+    window: str = ""
+    """When the next one opens; empty: one is open, or there is none."""
     plans_waiting: tuple[str, ...] = ()
     """Names of those that somebody has to say something to, the youngest first."""
     plans_running: tuple[str, ...] = ()
@@ -162,6 +164,7 @@ def of(seen: Seen, configuration: Configuration, now: datetime) -> Status:
         missing=seen.missing,
         knows_lease=seen.knows_lease,
         elects=election.leader_elect,
+        window=windows.in_words(configuration.windows, now),
         plans_waiting=tuple(map(reschedule_plan.name_of, filter(_needs_a_word, seen.plans[::-1]))),
         plans_running=tuple(map(reschedule_plan.name_of, filter(_is_running, seen.plans[::-1]))),
     )

@@ -28,6 +28,7 @@ def _told(status: Status, page: Page, now: datetime) -> Iterator[tuple[str, list
     yield "Cluster", [_cluster(status)] if status.nodes else []
     yield "Ended", [*_ended(status, now)]
     yield "Passes", [_pass(each, now) for each in status.passes]
+    yield "Window", [f"closed: {status.window}"] if status.window else []
     yield "Plans", [*_plans(status)]
     yield "Under way", [*_under_way(status, page, now)]
     yield "Evictions", [*_evictions(status)]
@@ -186,6 +187,7 @@ def as_document(status: Status) -> dict[str, Any]:
             for each in status.under_way
         ],
         "waiting": status.waiting,
+        "window": status.window or None,
         "plansWaiting": list(status.plans_waiting),
         "plansRunning": list(status.plans_running),
         "evictionsHeld": dict(status.evictions),

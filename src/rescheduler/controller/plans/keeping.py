@@ -13,7 +13,7 @@ import structlog
 
 from rescheduler import plan as planning
 from rescheduler.clock import Clock
-from rescheduler.config import AUTO, Configuration
+from rescheduler.config import Configuration
 from rescheduler.controller.passes import Observes
 from rescheduler.controller.plans.book import Book
 from rescheduler.controller.plans.proposing import Proposing
@@ -128,13 +128,13 @@ class Keeper:
             standing = Standing(
                 phase=Phase.SUPERSEDED,
                 reason=Reason.NEWER_PLAN,
-                message="nobody has to approve plans any more: what is left to do is planned anew",
+                message="nobody has to approve plans now: what is left to do is planned anew",
             )
         await self._tell(plan, standing)
 
     def _is_left_over(self, plan: Object) -> bool:
-        """Of another mode, or of one who died before it began."""
-        return self._configuration.mode == AUTO and reschedule_plan.is_open(plan)
+        """Of another mode, of when no window was open, or of one who died before it began."""
+        return self._proposing.acts_by_itself and reschedule_plan.is_open(plan)
 
     @property
     def _acts(self) -> bool:
@@ -190,7 +190,7 @@ class Keeper:
         uid = reschedule_plan.uid_of(plan)
         run = self._proposing.runs.get(uid)
         is_rejected = reschedule_plan.decision_of(plan) is Decision.REJECTED
-        if is_rejected and run is not None:
+        if run is not None and (is_rejected or self._is_out_of_time(plan, moves)):
             run.stop()
         is_here = uid in self._proposing.runs and (run is None or run.is_under_way)
         has_ended = run is not None and run.is_done
@@ -210,6 +210,11 @@ class Keeper:
         await self._tell(plan, standing)
         if standing.phase.is_over and not is_here:
             self._proposing.runs.pop(uid, None)
+
+    def _is_out_of_time(self, plan: Object, moves: Sequence[Move]) -> bool:
+        """Nobody asked for it, and the window has closed: no further wave begins."""
+        is_asked = reschedule_plan.was_approved(plan) or all(each.asked for each in moves)
+        return not is_asked and not self._proposing.is_window_open
 
     def _records(self, plan: Object, moves: Sequence[Move]) -> Mapping[str, Object]:
         known = reschedule_plan.progress_of(plan)

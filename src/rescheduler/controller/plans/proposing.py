@@ -11,7 +11,7 @@ from rescheduler.clock import Clock
 from rescheduler.config import APPROVE, AUTO, DRY_RUN, Configuration
 from rescheduler.controller.plans.book import Book
 from rescheduler.migrate.queue.plan_run import PlanRun
-from rescheduler.model import reschedule_plan
+from rescheduler.model import reschedule_plan, windows
 from rescheduler.model.moves import Move, Plan
 from rescheduler.model.objects import Object
 from rescheduler.model.reschedule_plan import Made, Origin, Phase, Reason
@@ -43,6 +43,15 @@ class Proposing:
         await self._leave_to_people(decided, later)
         return await self._to_be_begun(decided, now) if now else ()
 
+    @property
+    def is_window_open(self) -> bool:
+        return windows.are_open(self._configuration.windows, self._clock.now())
+
+    @property
+    def acts_by_itself(self) -> bool:
+        """Nobody has to say yes, and it is time for it."""
+        return self._configuration.mode == AUTO and self.is_window_open
+
     def begun(self, run: PlanRun) -> None:
         """It is carried out from now on."""
         for name in {move.plan for move in run.left if move.plan}:
@@ -55,7 +64,7 @@ class Proposing:
         mode = self._configuration.mode
         if mode == DRY_RUN:
             return (), moves
-        if mode == AUTO:
+        if mode == AUTO and self.is_window_open:
             return moves, ()
         return [each for each in moves if each.asked], [each for each in moves if not each.asked]
 
@@ -71,7 +80,7 @@ class Proposing:
     # ------------------------------------------------------------------ what waits
 
     async def _leave_to_people(self, decided: Plan, moves: Sequence[Move]) -> None:
-        if self._configuration.mode == AUTO:
+        if self.acts_by_itself:
             return
         now, settings = self._clock.now(), self._configuration.plans
         plans = self._book.all()
@@ -121,6 +130,9 @@ class Proposing:
         if self._configuration.mode == DRY_RUN:
             return Reason.DRY_RUN, _DRY_RUN
         name = reschedule_plan.name_of(plan)
+        if self._configuration.mode == AUTO:
+            opens = windows.in_words(self._configuration.windows, self._clock.now())
+            return Reason.OUTSIDE_WINDOW, f"{opens}; not to wait: rescheduler approve {name}"
         return Reason.NEEDS_APPROVAL, f"rescheduler approve {name}, or reject"
 
     # ------------------------------------------------------------------ what is begun

@@ -24,6 +24,8 @@ class Reason(StrEnum):
     DRY_RUN = "DryRun"
     """Waits for nothing: in this mode nothing is moved."""
     NEEDS_APPROVAL = "NeedsApproval"
+    OUTSIDE_WINDOW = "OutsideWindow"
+    """Nobody has to say yes: a later pass plans anew when a window is open."""
     APPROVED = "Approved"
     BY_ITSELF = "ByItself"
     """Runs, and nobody had to say yes."""
