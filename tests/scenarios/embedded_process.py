@@ -23,7 +23,9 @@ from structlog.types import EventDict
 
 from rescheduler import config
 from rescheduler.cli import app, settings
+from rescheduler.cli.asked_plans import Asked
 from rescheduler.cli.commands import (
+    apply,
     approve,
     cleanup,
     drain,
@@ -224,6 +226,19 @@ class EmbeddedProcess(Running):
         name, by = given["name"], given["by"] or "somebody@here"
         return await approve.said(_configuration(given), connect, clock, name, what=what, by=by)
 
+    async def _apply(self, given: dict[str, Any], connect: Connect, clock: Clock) -> int:
+        return await apply.from_file(
+            _configuration(given),
+            connect,
+            clock,
+            given["file"],
+            _asked(given),
+            all_or_nothing=given["all_or_nothing"],
+        )
+
+    async def _undo(self, given: dict[str, Any], connect: Connect, clock: Clock) -> int:
+        return await apply.back(_configuration(given), connect, clock, given["name"], _asked(given))
+
     async def _status(self, given: dict[str, Any], connect: Connect, clock: Clock) -> int:
         return await status.looked(_configuration(given), connect, clock, given["output"])
 
@@ -250,6 +265,8 @@ _COMMANDS: Final[
     "pause": EmbeddedProcess._pause,  # noqa: SLF001
     "resume": EmbeddedProcess._resume,  # noqa: SLF001
     "migrations": EmbeddedProcess._get,  # noqa: SLF001
+    "apply": EmbeddedProcess._apply,  # noqa: SLF001
+    "undo": EmbeddedProcess._undo,  # noqa: SLF001
     "plans": EmbeddedProcess._get_plans,  # noqa: SLF001
     "approve": EmbeddedProcess._approve,  # noqa: SLF001
     "reject": EmbeddedProcess._reject,  # noqa: SLF001
@@ -266,6 +283,15 @@ def _parsed(arguments: Sequence[str]) -> tuple[str, dict[str, Any]]:
         name, *rest = rest
         command = command.commands[name]
     return name, dict(command.make_context(name, list(rest)).params)
+
+
+def _asked(given: dict[str, Any]) -> Asked:
+    return Asked(
+        by=given["by"] or "somebody@here",
+        wait=given["wait"],
+        seconds=time_limit("--timeout", given["timeout"]),
+        dry_run=given["dry_run"],
+    )
 
 
 def _configuration(given: dict[str, Any]) -> config.Configuration:

@@ -10,6 +10,7 @@ import typer
 from rescheduler.cli import output
 from rescheduler.cli.commanding import NAME, PLUGIN, TELLS_NOTHING, add
 from rescheduler.cli.commands import (
+    apply,
     approve,
     cleanup,
     completion,
@@ -54,6 +55,8 @@ add(app, migrate.migrate, migrate.EXAMPLES)
 add(app, drain.drain, drain.EXAMPLES)
 add(app, approve.approve, approve.EXAMPLES)
 add(app, approve.reject, approve.EXAMPLES_OF_REJECT)
+add(app, apply.apply, apply.EXAMPLES)
+add(app, apply.undo, apply.EXAMPLES_OF_UNDO)
 add(app, retry.retry, retry.EXAMPLES)
 add(app, cleanup.cleanup, cleanup.EXAMPLES)
 add(app, install.install, install.EXAMPLES, verbosity=TELLS_NOTHING)

@@ -10,6 +10,7 @@ from rescheduler.config import Configuration
 from rescheduler.model.cluster import Pod
 from rescheduler.model.columns import NONE
 from rescheduler.model.moves import Move, Plan, Report, Way
+from rescheduler.model.names import SYSTEM_NAMESPACE
 from rescheduler.model.snapshot import Snapshot
 from rescheduler.plan.cooldowns import UNSETTLED
 from rescheduler.plan.desk import Desk
@@ -54,6 +55,12 @@ class Explanation:
     """What the strategies found against moving it, when they looked at it."""
     reports: tuple[Report, ...]
     """Why each strategy acted or rested."""
+
+
+def cluster_of(snapshot: Snapshot) -> str:
+    """What tells a cluster from others, the UID of kube-system; empty: it was not seen."""
+    found = snapshot.find("namespaces", "", SYSTEM_NAMESPACE)
+    return str(found["metadata"].get("uid") or "") if found else ""
 
 
 def row_of(snapshot: Snapshot, full_name: str) -> int | None:

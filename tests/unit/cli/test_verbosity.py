@@ -18,6 +18,7 @@ _CONNECTS: Final = ("connecting to the cluster", "setting")
 """They end where they cannot log in; tests/cluster shows what they log of requests."""
 
 TOLD: Final[dict[str, tuple[tuple[str, ...], str, str]]] = {
+    "apply": (("tests/unit/cli/plan.yaml", *NOWHERE), *_CONNECTS),
     "approve": (("pass-1", *NOWHERE), *_CONNECTS),
     "cleanup": (NOWHERE, *_CONNECTS),
     "config show": (SETTINGS, "configuration read", "setting"),
@@ -36,6 +37,7 @@ TOLD: Final[dict[str, tuple[tuple[str, ...], str, str]]] = {
     "snapshot save": (("-", *EXAMPLE), "cluster read", "objects read"),
     "snapshot show": (EXAMPLE, "cluster read", "objects read"),
     "status": (NOWHERE, *_CONNECTS),
+    "undo": (("pass-1", *NOWHERE), *_CONNECTS),
     "validate": (SETTINGS, "configuration read", "setting"),
 }
 """By command: how it is called, what it logs with --v=2, and only with --v=4."""

@@ -15,6 +15,7 @@ from rescheduler import plan as planning
 from rescheduler.clock import Clock
 from rescheduler.config import Configuration
 from rescheduler.controller.passes import Observes
+from rescheduler.controller.plans import judging
 from rescheduler.controller.plans.book import Book
 from rescheduler.controller.plans.proposing import Proposing
 from rescheduler.kube import KubeApi, errors
@@ -142,7 +143,7 @@ class Keeper:
 
     async def _begin(self, plan: Object, moves: Sequence[Move]) -> None:
         if reschedule_plan.is_all_or_nothing(plan):
-            held = {each.uid: why for each in moves if (why := self._why_not(each))}
+            held = judging.why_not(self._observer, self._configuration, moves, self._memory)
             if held:
                 others = {each.uid: "another move of it does not hold" for each in moves}
                 skipped = others | held
