@@ -73,6 +73,7 @@ KINDS: Mapping[str, tuple[str, str, bool]] = {
         False,
     ),
     "PodMigration": ("rescheduler.io/v1alpha1", "podmigrations", True),
+    "ReschedulePlan": ("rescheduler.io/v1alpha1", "rescheduleplans", True),
     "VerticalPodAutoscaler": ("autoscaling.k8s.io/v1", "verticalpodautoscalers", True),
     "Rollout": ("argoproj.io/v1alpha1", "rollouts", True),
     "HorizontalPodAutoscaler": ("autoscaling/v2", "horizontalpodautoscalers", True),

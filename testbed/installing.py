@@ -42,7 +42,7 @@ def files_of(folder: Path) -> list[Path]:
 
 
 async def install_rights(instance: Instance) -> None:
-    """The custom resource, the rights and the admission policy. Returns when migrations can be
+    """The custom resources, the rights and the admission policy. Returns when migrations can be
     written.
     """
     async with Api(instance.url, instance.tokens["admin"], instance.client_ssl()) as api:
@@ -63,16 +63,20 @@ async def wait_until_served(api: Api) -> None:
 
 
 async def _is_served(api: Api) -> bool:
-    name = "podmigrations.rescheduler.io"
-    definition = await api.find("CustomResourceDefinition", None, name) or {}
-    conditions = definition.get("status", {}).get("conditions") or ()
-    states = {each["type"]: each["status"] for each in conditions}
-    if states.get("Established") != "True":
-        return False
-    try:
-        await api.list("PodMigration", "default")
-    except ApiError:
-        return False
+    kinds = {
+        "podmigrations.rescheduler.io": "PodMigration",
+        "rescheduleplans.rescheduler.io": "ReschedulePlan",
+    }
+    for name, kind in kinds.items():
+        definition = await api.find("CustomResourceDefinition", None, name) or {}
+        conditions = definition.get("status", {}).get("conditions") or ()
+        states = {each["type"]: each["status"] for each in conditions}
+        if states.get("Established") != "True":
+            return False
+        try:
+            await api.list(kind, "default")
+        except ApiError:
+            return False
     return True
 
 

@@ -6,15 +6,19 @@ from typing import Any, Final
 
 import yaml
 
-DEFINITION: Final = Path(__file__).parent.parent / "src/rescheduler/crd.yaml"
+_SOURCE: Final = Path(__file__).parent.parent / "src/rescheduler"
+DEFINITIONS: Final = (_SOURCE / "crd.yaml", _SOURCE / "plan-crd.yaml")
 
 _HEAD: Final = """\
 # API reference
 
-Written by `make generate` from the resource definition (`src/rescheduler/crd.yaml`).
+Written by `make generate` from the resource definitions (`src/rescheduler/crd.yaml` and
+`plan-crd.yaml`).
 `kubectl explain pmig --recursive` tells the same of the one that is installed. How to ask for a
-move by hand: [operating.md](operating.md#a-move-by-hand).
+move by hand: [operating.md](operating.md#a-move-by-hand). Plans: [plans.md](plans.md).
+"""
 
+_KIND: Final = """
 ## {kind}
 
 `{group}/{version}`, `kubectl get {plural}` or `{short}`, in a namespace; category `{category}`.
@@ -30,10 +34,14 @@ Schema = dict[str, Any]
 
 
 def page() -> str:
-    definition = yaml.safe_load(DEFINITION.read_text())["spec"]
+    return _HEAD + "".join(map(_of, DEFINITIONS))
+
+
+def _of(file: Path) -> str:
+    definition = yaml.safe_load(file.read_text())["spec"]
     [version] = definition["versions"]
     names = definition["names"]
-    head = _HEAD.format(
+    head = _KIND.format(
         kind=names["kind"],
         group=definition["group"],
         version=version["name"],

@@ -14,6 +14,7 @@ _MANIFESTS: Final = ROOT / "manifests"
 
 COPIED: Final = {
     "crd.yaml": "rescheduler/crd.yaml",
+    "plan-crd.yaml": "rescheduler/plan-crd.yaml",
     "rbac.yaml": "rescheduler/rbac.yaml",
     "policies.yaml": "components/admission-policy/policies.yaml",
     "network-policy.yaml": "components/network-policy/network-policy.yaml",
@@ -62,7 +63,7 @@ def schema() -> Schema:
 
 def _values() -> Schema:
     return _section(
-        mode={"enum": ["DryRun", "Auto"]},
+        mode={"enum": ["DryRun", "Approve", "Auto"]},
         image=_section(
             repository=_text(minLength=1),
             tag=_text(),
@@ -98,7 +99,9 @@ def _configuration() -> Schema:
     """Without its type, which the chart writes."""
     whole: Schema = json.loads(configuration_schema.schema())
     types = whole.pop("required")
-    properties = {key: each for key, each in whole["properties"].items() if key not in types}
+    # The mode is a value of its own, which also says which rights are granted.
+    left_out = (*types, "mode")
+    properties = {key: each for key, each in whole["properties"].items() if key not in left_out}
     return {"type": "object", "additionalProperties": False, "properties": properties}
 
 

@@ -11,7 +11,7 @@ import textwrap
 from collections.abc import Callable, Iterator
 from typing import Any, Final
 
-from rescheduler.config import VARIABLES, Configuration, strategies
+from rescheduler.config import VARIABLES, Configuration, strategies, windows
 from rescheduler.documents import kinds, name_lists
 from rescheduler.documents.durations import format_nanoseconds
 from rescheduler.documents.settings import Setting, settings_of
@@ -117,6 +117,7 @@ _ACCEPTED: Final[dict[type, Callable[[Any], str]]] = {
     name_lists.Choices: lambda kind: f"any of {', '.join(kind.known)}",
     name_lists.Choice: lambda kind: f"{', '.join(kind.known[:-1])} or {kind.known[-1]}",
     strategies.Prices: lambda _: "list of {nodeSelector, price}",
+    windows.Windows: lambda _: "list of {days, hours, zone}",
 }
 
 

@@ -5,9 +5,10 @@ import textwrap
 from collections.abc import Callable, Iterator
 from typing import Any, Final
 
-from rescheduler.config import Configuration, strategies, to_document
+from rescheduler.config import Configuration, strategies, to_document, windows
 from rescheduler.documents import kinds, name_lists
 from rescheduler.documents.settings import settings_of
+from rescheduler.model.windows import DAYS
 from tools import configuration_page
 
 _DURATION: Final = r"^(0|([0-9]+(\.[0-9]*)?|\.[0-9]+)(ns|us|µs|μs|ms|s|m|h))+$"
@@ -135,6 +136,18 @@ _KINDS: Final[dict[type, Callable[[Any], dict[str, Any]]]] = {
             "properties": {
                 "nodeSelector": {"type": "string"},
                 "price": {"type": "number", "minimum": 0},
+            },
+        },
+    },
+    windows.Windows: lambda _: {
+        "type": "array",
+        "items": {
+            "type": "object",
+            "additionalProperties": False,
+            "properties": {
+                "days": _strings(enum=list(DAYS)),
+                "hours": {"type": "string", "pattern": "^[0-9]{1,2}:[0-9]{2}-[0-9]{1,2}:[0-9]{2}$"},
+                "zone": {"type": "string", "minLength": 1},
             },
         },
     },

@@ -20,6 +20,8 @@ DEFINITION: Final = ROOT / "src/rescheduler/crd.yaml"
 METRICS: Final = ROOT / "docs/metrics.md"
 DASHBOARD: Final = ROOT / "manifests/monitoring/dashboard.json"
 INSTALLED: Final = ROOT / "manifests/rescheduler/crd.yaml"
+PLAN_DEFINITION: Final = ROOT / "src/rescheduler/plan-crd.yaml"
+PLAN_INSTALLED: Final = ROOT / "manifests/rescheduler/plan-crd.yaml"
 ALERT_RULES: Final = ROOT / "manifests/components/monitoring/alerts.yaml"
 API_PAGE: Final = ROOT / "docs/api.md"
 SECURITY: Final = ROOT / "docs/security.md"
@@ -51,6 +53,7 @@ def files() -> dict[Path, str]:
         SCHEMA: configuration_schema.schema(),
         STARTING_FILE: configuration_schema.starting_file(),
         INSTALLED: DEFINITION.read_text(),
+        PLAN_INSTALLED: PLAN_DEFINITION.read_text(),
         METRICS: monitoring.page(),
         DASHBOARD: monitoring.dashboard(),
         ALERT_RULES: manifests.alert_rules(),

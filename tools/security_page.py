@@ -15,6 +15,7 @@ _FEATURES: Final = {
     ("ClusterRole", "rescheduler-scheduler"): "observe and plan",
     ("ClusterRole", "rescheduler-scheduler-moving"): "move pods",
     ("Role", "rescheduler-scheduler"): "one leader",
+    ("Role", "rescheduler-scheduler-plans"): "plans as objects",
 }
 """Of what is always installed; what a component grants has its name."""
 _ROLES: Final = ("Role", "ClusterRole")

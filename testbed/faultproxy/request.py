@@ -48,7 +48,7 @@ class Request(ApiCall):
         return "+".join(self.outcome.faults)
 
 
-NOTES = ("events",)
+NOTES = ("events", "rescheduleplans")
 """Nothing rests on those, and they come whenever there is time: they are not counted."""
 
 

@@ -22,6 +22,7 @@ WITHOUT_DEPLOYMENT = MANIFESTS / "overlays" / "without-deployment"
 COMPONENTS = MANIFESTS / "components"
 READ_ONLY = MANIFESTS / "overlays" / "read-only"
 CRD = "customresourcedefinition.apiextensions.k8s.io/podmigrations.rescheduler.io"
+PLAN_CRD = "customresourcedefinition.apiextensions.k8s.io/rescheduleplans.rescheduler.io"
 POLICY = {
     f"{kind}.admissionregistration.k8s.io/rescheduler-{name}"
     for kind in ("mutatingadmissionpolicy", "mutatingadmissionpolicybinding")
@@ -35,7 +36,12 @@ DEPLOYED = {
 }
 LOOKING = {
     CRD,
+    PLAN_CRD,
     "serviceaccount/rescheduler-scheduler",
+    *(
+        f"{kind}.rbac.authorization.k8s.io/rescheduler-scheduler-plans"
+        for kind in ("role", "rolebinding")
+    ),
     *(
         f"{kind}.rbac.authorization.k8s.io/rescheduler-scheduler"
         for kind in ("clusterrole", "clusterrolebinding")

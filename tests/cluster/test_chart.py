@@ -21,6 +21,7 @@ from tests.cluster.kubectl import (
     DEPLOYED,
     LOOKING,
     MOVING,
+    PLAN_CRD,
     POLICY,
     WITHOUT_POLICY,
     Kubectl,
@@ -62,6 +63,7 @@ def _read(document: Object) -> Object:
     [
         ([], ["read-only"]),
         (["mode=Auto", WITH_POLICY], []),
+        (["mode=Approve", WITH_POLICY], ["approve"]),
         (["mode=Auto", WITH_POLICY, "networkPolicy.enabled=true"], ["network-policy"]),
         (["mode=Auto", WITH_POLICY, "monitoring.enabled=true"], ["monitoring"]),
         (["mode=Auto", WITH_POLICY, "guard.enabled=true"], ["guard"]),
@@ -149,7 +151,8 @@ async def test_every_value_has_its_effect(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("value", "words"),
     [
-        ("mode=Approve", "'/mode': value must be one of 'DryRun', 'Auto'"),
+        ("mode=Ask", "'/mode': value must be one of 'DryRun', 'Approve', 'Auto'"),
+        ("config.mode=Auto", "'/config': additional properties 'mode' not allowed"),
         ("config.cpuTreshold=70", "'/config': additional properties 'cpuTreshold' not allowed"),
         ("config.cpuThreshold=170", "'/config/cpuThreshold': maximum: got 170, want 100"),
         ("replicas=0", "'/replicas': minimum: got 0, want 1"),
@@ -210,8 +213,8 @@ async def test_installed_upgraded_and_uninstalled(
 
     await helm(*command[1:-2], *setting("monitoring.enabled=true", "crds.keep=true"))
     await helm("uninstall", "rescheduler")
-    await until(kube, before | {CRD} | BY_ITSELF)
-    await kube("delete", CRD)
+    await until(kube, before | {CRD, PLAN_CRD} | BY_ITSELF)
+    await kube("delete", CRD, PLAN_CRD)
     await until(kube, before)
 
 

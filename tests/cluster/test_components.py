@@ -34,6 +34,7 @@ ACTING = LOOKING | MOVING | POLICY | DEPLOYED | {BUDGET}
         (["monitoring"], ACTING | BROUGHT["monitoring"]),
         (["extender"], ACTING | BROUGHT["extender"]),
         (["read-only"], LOOKING | DEPLOYED),
+        (["approve"], ACTING),
         (["guard"], ACTING | BROUGHT["guard"]),
         (["network-policy", "monitoring", "guard", "extender"], ACTING.union(*BROUGHT.values())),
         (
@@ -46,6 +47,7 @@ ACTING = LOOKING | MOVING | POLICY | DEPLOYED | {BUDGET}
         "monitoring",
         "extender",
         "read-only",
+        "approve",
         "guard",
         "all that act",
         "all that look",

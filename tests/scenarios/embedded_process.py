@@ -23,7 +23,20 @@ from structlog.types import EventDict
 
 from rescheduler import config
 from rescheduler.cli import app, settings
-from rescheduler.cli.commands import cleanup, drain, get, migrate, pause, retry, run, status
+from rescheduler.cli.asked_plans import Asked
+from rescheduler.cli.commands import (
+    apply,
+    approve,
+    cleanup,
+    drain,
+    get,
+    get_plans,
+    migrate,
+    pause,
+    retry,
+    run,
+    status,
+)
 from rescheduler.cli.stopping import Stopping
 from rescheduler.cli.wrong_flags import time_limit
 from rescheduler.clock import Clock
@@ -199,6 +212,33 @@ class EmbeddedProcess(Running):
         names, form = given["names"] or (), given["output"]
         return await get.listed(connect, clock, namespace, names=names, form=form)
 
+    async def _get_plans(self, given: dict[str, Any], connect: Connect, clock: Clock) -> int:
+        names, form = given["names"] or (), given["output"]
+        return await get_plans.listed(_configuration(given), connect, clock, names=names, form=form)
+
+    async def _approve(self, given: dict[str, Any], connect: Connect, clock: Clock) -> int:
+        return await self._say("approved", given, connect, clock)
+
+    async def _reject(self, given: dict[str, Any], connect: Connect, clock: Clock) -> int:
+        return await self._say("rejected", given, connect, clock)
+
+    async def _say(self, what: str, given: dict[str, Any], connect: Connect, clock: Clock) -> int:
+        name, by = given["name"], given["by"] or "somebody@here"
+        return await approve.said(_configuration(given), connect, clock, name, what=what, by=by)
+
+    async def _apply(self, given: dict[str, Any], connect: Connect, clock: Clock) -> int:
+        return await apply.from_file(
+            _configuration(given),
+            connect,
+            clock,
+            given["file"],
+            _asked(given),
+            all_or_nothing=given["all_or_nothing"],
+        )
+
+    async def _undo(self, given: dict[str, Any], connect: Connect, clock: Clock) -> int:
+        return await apply.back(_configuration(given), connect, clock, given["name"], _asked(given))
+
     async def _status(self, given: dict[str, Any], connect: Connect, clock: Clock) -> int:
         return await status.looked(_configuration(given), connect, clock, given["output"])
 
@@ -225,6 +265,11 @@ _COMMANDS: Final[
     "pause": EmbeddedProcess._pause,  # noqa: SLF001
     "resume": EmbeddedProcess._resume,  # noqa: SLF001
     "migrations": EmbeddedProcess._get,  # noqa: SLF001
+    "apply": EmbeddedProcess._apply,  # noqa: SLF001
+    "undo": EmbeddedProcess._undo,  # noqa: SLF001
+    "plans": EmbeddedProcess._get_plans,  # noqa: SLF001
+    "approve": EmbeddedProcess._approve,  # noqa: SLF001
+    "reject": EmbeddedProcess._reject,  # noqa: SLF001
     "status": EmbeddedProcess._status,  # noqa: SLF001
     "migrate": EmbeddedProcess._migrate,  # noqa: SLF001
 }
@@ -238,6 +283,15 @@ def _parsed(arguments: Sequence[str]) -> tuple[str, dict[str, Any]]:
         name, *rest = rest
         command = command.commands[name]
     return name, dict(command.make_context(name, list(rest)).params)
+
+
+def _asked(given: dict[str, Any]) -> Asked:
+    return Asked(
+        by=given["by"] or "somebody@here",
+        wait=given["wait"],
+        seconds=time_limit("--timeout", given["timeout"]),
+        dry_run=given["dry_run"],
+    )
 
 
 def _configuration(given: dict[str, Any]) -> config.Configuration:

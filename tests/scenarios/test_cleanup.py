@@ -284,7 +284,7 @@ async def test_a_dry_run_changes_nothing(world: World) -> None:
     before = await everything(world)
     previewed = await cleanup(world, "--all", "--dry-run")
     assert previewed.code == 0
-    assert len(previewed.lines) == 3  # the record, the history, the lease
+    assert len(previewed.lines) == 4  # the plan, the record, the history, the lease
     assert all(line.endswith(" (dry run)") for line in previewed.lines)
     assert await everything(world) == before
 

@@ -15,10 +15,11 @@ from rescheduler.config.stock_scheduler import Address, for_stock_scheduler
 from rescheduler.controller.shutdown import GRACE_SECONDS
 from rescheduler.documents.settings import document_of
 from rescheduler.migrate.deciding import records
-from rescheduler.model import names
+from rescheduler.model import names, reschedule_plan
+from rescheduler.model.moves import Way as MoveWay
 from rescheduler.model.podmigration import Phase, Step, Way
 from rescheduler.serve.guard import PATH
-from rescheduler.wire.resources import POD_MIGRATIONS
+from rescheduler.wire.resources import POD_MIGRATIONS, RESCHEDULE_PLANS, Resource
 from testbed.installing import files_of
 from tools import chart, generate
 from tools import manifests as made
@@ -59,8 +60,12 @@ def of_component(name: str) -> list[Document]:
     return [document for file in files for document in documents(file)]
 
 
-def schema(*path: str) -> Any:  # noqa: ANN401
-    [version] = only("CustomResourceDefinition")["spec"]["versions"]
+MIGRATIONS = "podmigrations.rescheduler.io"
+PLANS = "rescheduleplans.rescheduler.io"
+
+
+def schema(*path: str, of: str = MIGRATIONS) -> Any:  # noqa: ANN401
+    [version] = only("CustomResourceDefinition", of)["spec"]["versions"]
     found = version["schema"]["openAPIV3Schema"]
     for name in path:
         found = found["properties"][name]
@@ -125,9 +130,10 @@ def test_a_component_brings_all_its_files_and_grants_nothing_by_wildcard(folder:
 
 def test_the_resource_definition_is_that_of_the_package() -> None:
     """kustomize reads nothing outside of its folder, and the package ships no manifests."""
-    ours = Path(__file__).parents[2] / "src/rescheduler/crd.yaml"
-    told = "edit src/rescheduler/crd.yaml, then: make generate"
-    assert (INSTALLED / "crd.yaml").read_bytes() == ours.read_bytes(), told
+    for name in ("crd.yaml", "plan-crd.yaml"):
+        ours = Path(__file__).parents[2] / "src/rescheduler" / name
+        told = f"edit src/rescheduler/{name}, then: make generate"
+        assert (INSTALLED / name).read_bytes() == ours.read_bytes(), told
 
 
 # ------------------------------------------------------------------ how it runs in the cluster
@@ -168,9 +174,9 @@ def test_the_values_of_the_chart_are_those_of_the_manifests() -> None:
 # ------------------------------------------------------------------ the components
 
 
-def test_who_only_looks_is_left_no_right_to_write() -> None:
-    """What its component takes away is all that could write; the API server is asked by a test on a
-    real control plane.
+def test_who_only_looks_is_left_no_right_to_write_but_plans() -> None:
+    """What its component takes away is all that could write anything else; the API server is asked
+    by a test on a real control plane.
     """
     gone = {
         (each["target"]["kind"], each["target"].get("name"))
@@ -182,6 +188,7 @@ def test_who_only_looks_is_left_no_right_to_write() -> None:
         for each in installed()
         for rule in each.get("rules", ())
         if not set(rule["verbs"]) <= {"list", "watch"}
+        if {name.split("/")[0] for name in rule["resources"]} != {"rescheduleplans"}
     }
     assert writers == {
         ("ClusterRole", "rescheduler-scheduler-moving"),
@@ -350,6 +357,8 @@ def test_changes_nothing_of_users_but_pods_and_nodes() -> None:
         *(("poddisruptionbudgets", verb) for verb in ("create", "delete")),
         *(("podmigrations", verb) for verb in ("create", "patch", "delete")),
         ("podmigrations/status", "patch"),
+        *(("rescheduleplans", verb) for verb in ("create", "delete")),
+        ("rescheduleplans/status", "patch"),
         ("events", "create"),
         *(("leases", verb) for verb in ("create", "update")),
     }
@@ -357,7 +366,8 @@ def test_changes_nothing_of_users_but_pods_and_nodes() -> None:
 
 def test_of_leases_only_our_own_can_be_changed() -> None:
     election = Configuration().leader_election
-    assert only("Role")["metadata"]["namespace"] == election.resource_namespace
+    roles = [each for each in installed() if each["kind"] == "Role"]
+    assert {each["metadata"]["namespace"] for each in roles} == {election.resource_namespace}
     of_leases = [rule for rule in rules() if rule["resources"] == ["leases"]]
     for rule in of_leases:
         # The API server cannot tell the name of what is being created.
@@ -385,11 +395,38 @@ def test_a_binding_binds_what_is_there(binding: Document) -> None:
 # ------------------------------------------------------------------ the custom resource
 
 
-def test_the_resource_is_the_one_that_is_observed() -> None:
-    spec = only("CustomResourceDefinition")["spec"]
+@pytest.mark.parametrize(
+    ("name", "resource"), [(MIGRATIONS, POD_MIGRATIONS), (PLANS, RESCHEDULE_PLANS)]
+)
+def test_the_resource_is_the_one_that_is_observed(name: str, resource: Resource) -> None:
+    spec = only("CustomResourceDefinition", name)["spec"]
     [version] = spec["versions"]
-    assert f"{spec['group']}/{version['name']}" == POD_MIGRATIONS.group_version
-    assert spec["names"]["plural"] == POD_MIGRATIONS.plural
+    assert f"{spec['group']}/{version['name']}" == resource.group_version
+    assert spec["names"]["plural"] == resource.plural
+
+
+@pytest.mark.parametrize(
+    ("path", "constants"),
+    [
+        (("status", "phase"), reschedule_plan.Phase),
+        (("status", "approval", "decision"), reschedule_plan.Decision),
+        (("spec", "origin"), reschedule_plan.Origin),
+        (("spec", "mode"), config.MODES),
+    ],
+    ids=lambda each: ".".join(each) if isinstance(each, tuple) else "",
+)
+def test_a_field_of_a_plan_may_say_what_the_code_says(
+    path: tuple[str, ...],
+    constants: Any,  # noqa: ANN401
+) -> None:
+    assert set(schema(*path, of=PLANS)["enum"]) == set(constants)
+
+
+def test_a_plan_is_bounded_as_the_code_bounds_it() -> None:
+    moves, standing = schema("spec", "moves", of=PLANS), schema("status", "moves", of=PLANS)
+    assert moves["maxItems"] == standing["maxItems"] == reschedule_plan.MOST_MOVES
+    assert set(standing["items"]["properties"]["state"]["enum"]) == set(reschedule_plan.State)
+    assert set(moves["items"]["properties"]["way"]["enum"]) == set(MoveWay)
 
 
 @pytest.mark.parametrize(
@@ -433,6 +470,7 @@ def test_every_text_has_a_limit_and_every_object_its_fields() -> None:
             check(f"{place}[]", found["items"])
 
     check("", schema())
+    check("", schema(of=PLANS))
 
 
 # ------------------------------------------------------------------ the admission policies
@@ -462,7 +500,7 @@ def test_steering_goes_by_our_labels() -> None:
     assert f"'{names.MIGRATED_FROM}' in" in conditions_of(policy)["no-copy-of-ours"]
     kind = policy["spec"]["paramKind"]
     assert kind["apiVersion"] == POD_MIGRATIONS.group_version
-    assert kind["kind"] == only("CustomResourceDefinition")["spec"]["names"]["kind"]
+    assert kind["kind"] == only("CustomResourceDefinition", MIGRATIONS)["spec"]["names"]["kind"]
 
 
 def test_leaving_goes_by_our_label_and_our_reason() -> None:

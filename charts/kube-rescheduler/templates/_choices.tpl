@@ -1,6 +1,6 @@
 {{/* Whether it may move pods. */}}
 {{- define "rescheduler.moves" -}}
-{{- if eq .Values.mode "Auto" }}true{{ end }}
+{{- if ne .Values.mode "DryRun" }}true{{ end }}
 {{- end }}
 
 {{/* Whether the API server is to steer: where it can, and only for those who move pods. */}}
@@ -15,7 +15,7 @@
 {{- define "rescheduler.guards" -}}
 {{- if .Values.guard.enabled }}
 {{- if not (include "rescheduler.moves" .) }}
-{{- fail "guard.enabled needs mode: Auto, for whoever guards moves pods (--set mode=Auto)" }}
+{{- fail "guard.enabled needs mode: Auto, or Approve, for whoever guards moves pods (--set mode=Auto)" }}
 {{- end }}true{{ end }}
 {{- end }}
 

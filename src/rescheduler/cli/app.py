@@ -10,6 +10,8 @@ import typer
 from rescheduler.cli import output
 from rescheduler.cli.commanding import NAME, PLUGIN, TELLS_NOTHING, add
 from rescheduler.cli.commands import (
+    apply,
+    approve,
     cleanup,
     completion,
     config,
@@ -17,6 +19,7 @@ from rescheduler.cli.commands import (
     drain,
     explain,
     get,
+    get_plans,
     install,
     migrate,
     pause,
@@ -50,6 +53,10 @@ add(app, pause.pause, pause.EXAMPLES)
 add(app, pause.resume, pause.EXAMPLES_OF_RESUME)
 add(app, migrate.migrate, migrate.EXAMPLES)
 add(app, drain.drain, drain.EXAMPLES)
+add(app, approve.approve, approve.EXAMPLES)
+add(app, approve.reject, approve.EXAMPLES_OF_REJECT)
+add(app, apply.apply, apply.EXAMPLES)
+add(app, apply.undo, apply.EXAMPLES_OF_UNDO)
 add(app, retry.retry, retry.EXAMPLES)
 add(app, cleanup.cleanup, cleanup.EXAMPLES)
 add(app, install.install, install.EXAMPLES, verbosity=TELLS_NOTHING)
@@ -57,6 +64,7 @@ add(app, validate.validate, validate.EXAMPLES)
 add(app, completion.completion, completion.EXAMPLES, verbosity=TELLS_NOTHING)
 add(app, version.version, version.EXAMPLES, verbosity=TELLS_NOTHING)
 app.add_typer(config.app, name="config")
+add(get.app, get_plans.plans, get_plans.EXAMPLES)
 app.add_typer(get.app, name="get")
 app.add_typer(explain.app, name="explain")
 app.add_typer(snapshot.app, name="snapshot")

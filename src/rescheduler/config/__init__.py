@@ -39,6 +39,7 @@ from rescheduler.config.migration import (
     TemporaryBudget,
 )
 from rescheduler.config.node_autoscaler import NodeAutoscaler
+from rescheduler.config.plans import APPROVE, AUTO, DRY_RUN, MODES, Plans
 from rescheduler.config.pods import ALLOWED, NEVER, WHEN_ASKED, PodRules, permits
 from rescheduler.config.scheduling import Extender, Filter, Score
 from rescheduler.config.serving import Serving
@@ -57,6 +58,10 @@ from rescheduler.errors import ConfigurationError, Problem
 
 __all__ = [
     "ALLOWED",
+    "APPROVE",
+    "AUTO",
+    "DRY_RUN",
+    "MODES",
     "MOVE",
     "NEVER",
     "STAY",
@@ -82,6 +87,7 @@ __all__ = [
     "Migration",
     "NodeAutoscaler",
     "NodeMaintenanceSettings",
+    "Plans",
     "PodRules",
     "Price",
     "Problem",

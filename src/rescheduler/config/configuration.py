@@ -14,6 +14,7 @@ from rescheduler.config.guard import Guard
 from rescheduler.config.leading import LeaderElection
 from rescheduler.config.migration import Groups, Migration
 from rescheduler.config.node_autoscaler import NodeAutoscaler
+from rescheduler.config.plans import AUTO, MODES, Plans
 from rescheduler.config.pods import PodRules
 from rescheduler.config.scheduling import VERBS, Extender, Filter, Score
 from rescheduler.config.serving import Serving
@@ -24,6 +25,7 @@ from rescheduler.config.strategies import (
     ResourceOptimizationSettings,
 )
 from rescheduler.config.usage import UsageSettings
+from rescheduler.config.windows import Windows
 from rescheduler.documents.durations import SECOND
 from rescheduler.documents.kinds import (
     CountOrShare,
@@ -32,10 +34,11 @@ from rescheduler.documents.kinds import (
     Percentage,
     Text,
 )
-from rescheduler.documents.name_lists import Choices, Namespaces
+from rescheduler.documents.name_lists import Choice, Choices, Namespaces
 from rescheduler.documents.settings import setting, subsection
 from rescheduler.model import strategies
 from rescheduler.model.selectors import EVERYTHING, NOTHING, Selector
+from rescheduler.model.windows import Window
 
 STRATEGIES: Final = strategies.ALL
 """The names of all strategies that `enabledStrategies` may list."""
@@ -117,6 +120,20 @@ class Configuration:
     )
     """Pods with these labels stay. Default, and for an empty text: it matches no pod."""
 
+    mode: str = setting("mode", Choice(MODES), default=AUTO)
+    """`Auto`: what was decided is done. `Approve`: it waits until somebody says yes to the plan,
+    but for what a person or a maintenance asked for. `DryRun`: plans are only written down, without
+    any right to move anything. Default Auto; that of the Helm chart is DryRun.
+    """
+
+    windows: tuple[Window, ...] = setting("windows", Windows(), default=())
+    """When something may be done without being asked: `days` of Mon to Sun (default: all), `hours`
+    such as "22:00-06:00" (which end on the next day; default: all), by the clock on the wall of a
+    `zone` such as Europe/Berlin (default: UTC). What a person or a maintenance asked for, and what
+    somebody approved, does not wait. Default none: always.
+    """
+
+    plans: Plans = subsection("plans", default=Plans())
     leader_election: LeaderElection = subsection("leaderElection", default=LeaderElection())
     client_connection: ClientConnection = subsection("clientConnection", default=ClientConnection())
     scope: Scope = subsection("scope", default=Scope())

@@ -5,6 +5,7 @@ from typing import Final
 
 from rescheduler.config.configuration import Configuration
 from rescheduler.config.loading import single_settings
+from rescheduler.config.plans import DRY_RUN
 
 UNTIL_RESTARTED: Final = (
     "leader_election",
@@ -24,6 +25,9 @@ def taken_up(
 ) -> tuple[Configuration, tuple[str, ...]]:
     """What is in force from now on, and the paths of those changes that wait for a restart."""
     kept = {name: getattr(running, name) for name in UNTIL_RESTARTED}
+    # Whoever only looks has no lease, and may have no right to one.
+    if DRY_RUN in (running.mode, wanted.mode):
+        kept["mode"] = running.mode
     in_force = replace(wanted, **kept)
     return in_force, changed_settings(in_force, wanted)
 

@@ -194,8 +194,15 @@ class Cleanup:
 
     # ------------------------------------------------------------------ telling
 
-    def _find(self, kube: KubeApi) -> AsyncIterator[Finding]:
-        return cleaning.find(kube, self._configuration.scope, history=self._everything)
+    async def _find(self, kube: KubeApi) -> AsyncIterator[Finding]:
+        # First, so that nobody goes on with one of them.
+        election = self._configuration.leader_election
+        for plan in await cleaning.plans_of(kube, election.resource_namespace):
+            yield plan
+        async for finding in cleaning.find(
+            kube, self._configuration.scope, history=self._everything
+        ):
+            yield finding
 
     def _tell(self, finding: Finding, mode: str = "") -> None:
         self._removed += 1

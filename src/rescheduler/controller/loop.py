@@ -3,7 +3,7 @@
 import asyncio
 import random
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -11,13 +11,17 @@ import structlog
 
 from rescheduler import plan
 from rescheduler.clock import Clock
-from rescheduler.config import Configuration
+from rescheduler.config import APPROVE, Configuration
 from rescheduler.controller import server_lacks
+from rescheduler.controller.beside_passes import minding_pauses, stopping_with
 from rescheduler.controller.events import Regarding, Trail, recording, silent
 from rescheduler.controller.last_check import LastCheck
 from rescheduler.controller.leader_session import Connect, standing_by
+from rescheduler.controller.parts_in_force import migrated, observed, whole
+from rescheduler.controller.pass_failures import PassFailures
 from rescheduler.controller.passes import Pass, Passes
 from rescheduler.controller.pausing import Pausing
+from rescheduler.controller.plans import Proposing, keeping
 from rescheduler.controller.plans_under_way import PlansUnderWay, carrying_out
 from rescheduler.controller.publishing import Publisher
 from rescheduler.controller.reports import PassReport
@@ -30,6 +34,7 @@ from rescheduler.errors import ReschedulerError
 from rescheduler.kube import KubeApi, errors
 from rescheduler.leading import Term
 from rescheduler.migrate import Migrator, Outcome, migrating
+from rescheduler.model import windows
 from rescheduler.model.objects import Object
 from rescheduler.model.pausing import Pause
 from rescheduler.observe import Observer, observing
@@ -38,7 +43,6 @@ _GATHER_SECONDS: Final = 0.2
 """What calls for an early pass seldom comes alone: several nodes are labelled by one command."""
 _SHORTEST_SECONDS: Final = 1.0
 """From the end of a pass to an early one."""
-_MANY_FAILURES: Final = 3
 _RESTART_SECONDS: Final = (1.0, 5.0, 15.0, 30.0)
 
 
@@ -71,10 +75,11 @@ class Loop:
         tidy: Callable[[], None] = lambda: None,
         ourselves: Regarding | None = None,
         publisher: Publisher | None = None,
+        proposes: bool = True,
     ) -> None:
         """Without a term they only look, plan and tell. `tidy` is called when all is listed, and
         between passes. `ourselves`: what Events about the configuration and about pauses are on.
-        The publisher hears what is known and done.
+        The publisher hears what is known and done. `proposes`: plans are written down.
         """
         self._kube = kube
         self._clock = clock
@@ -90,13 +95,14 @@ class Loop:
         # On virtual time nobody reads Events, and runs are to come out the same.
         self._writes_events = term is not None and repeatable is None
         self._tells_lacks = repeatable is None
+        self._proposes = proposes
         self._ourselves = ourselves
         self._trail = Trail(silent)
         self._trigger = Trigger()
         self._tidy = tidy
         self._publisher = publisher or Publisher(clock, settings)
         self._pass_number = 0
-        self._failures = 0
+        self._failures = PassFailures()
         self._log = structlog.get_logger()
 
     async def run(self) -> None:
@@ -163,7 +169,7 @@ class Loop:
             await unless_stopped(observer.measure(), self._stop)
             self._tidy()
             async with self._publisher.looking_on.by(observer):
-                while self._goes_on_with(_observed, configuration):
+                while self._goes_on_with(observed, configuration):
                     await self._act(observer)
 
     async def _act(self, observer: Observer) -> None:
@@ -192,8 +198,8 @@ class Loop:
                 return
             if migrator.unfinished:
                 self._log.info("resuming unfinished migrations", moves=migrator.unfinished)
-            while self._goes_on_with(_observed, configuration) and self._goes_on_with(
-                _migrated, configuration
+            while self._goes_on_with(observed, configuration) and self._goes_on_with(
+                migrated, configuration
             ):
                 await self._go_round(observer, migrator)
             await self._end(migrator)
@@ -229,64 +235,68 @@ class Loop:
         """As long as the configuration is the same."""
         configuration = self._settings.configuration
         purpose = WholeCluster(self._kube, configuration, observer, self._trail)
-        passes = Passes(
-            self._clock,
-            observer,
-            migrator,
-            purpose,
-            search=self._search,
-            decided=self._publisher.record.decided,
-            is_paused=lambda: self._pausing.is_paused,
+        report = PassReport(
+            migrator, lambda: windows.in_words(configuration.windows, self._clock.now())
         )
-        self._publisher.is_synced()
-        report = PassReport(migrator)
         interval = configuration.rescheduling_interval_seconds
         async with (
             carrying_out(self._clock, interval, self._trigger) as plans,
-            self._stopping(passes),
-            self._minding_pauses(plans),
+            self._proposing(observer, migrator, plans) as proposing,
         ):
-            while self._goes_on_with(_whole, configuration):
-                early = self._trigger.take()
-                watch = Watch(observer, self._clock, configuration)
-                begun = self._clock.monotonic()
-                if (seen := await self._pass(passes, report, early)) is not None:
-                    plans.begin(seen, begun)
-                self._tidy()
-                await self._until_the_next(watch, migrator, begun + interval)
+            passes = Passes(
+                self._clock,
+                observer,
+                migrator,
+                purpose,
+                search=self._search,
+                decided=self._publisher.record.decided,
+                is_paused=lambda: self._pausing.is_paused,
+                proposing=proposing,
+            )
+            self._publisher.is_synced()
+            async with (
+                stopping_with(self._stop, passes),
+                minding_pauses(self._pausing, plans, self._trigger),
+            ):
+                await self._pass_after_pass(passes, plans, observer, migrator, report)
 
-    @asynccontextmanager
-    async def _stopping(self, passes: Passes) -> AsyncIterator[None]:
-        """A search ends with us."""
+    async def _pass_after_pass(
+        self,
+        passes: Passes,
+        plans: PlansUnderWay,
+        observer: Observer,
+        migrator: Migrator | None,
+        report: PassReport,
+    ) -> None:
+        configuration = self._settings.configuration
+        interval = configuration.rescheduling_interval_seconds
+        while self._goes_on_with(whole, configuration):
+            early = self._trigger.take()
+            watch = Watch(observer, self._clock, configuration)
+            begun = self._clock.monotonic()
+            if (seen := await self._pass(passes, report, early)) is not None:
+                plans.begin(seen, begun)
+            self._tidy()
+            await self._until_the_next(watch, migrator, begun + interval)
 
-        async def stop_passes() -> None:
-            await self._stop.wait()
-            passes.stop()
-
-        stopping = asyncio.create_task(stop_passes())
-        try:
-            yield
-        finally:
-            stopping.cancel()
-            await asyncio.gather(stopping, return_exceptions=True)
-
-    @asynccontextmanager
-    async def _minding_pauses(self, plans: PlansUnderWay) -> AsyncIterator[None]:
-        """What is left of a plan is planned anew when a pause ends: the cluster is another then."""
-
-        async def mind() -> None:
-            while True:
-                await self._pausing.paused()
-                await plans.leave()
-                await self._pausing.resumed()
-                self._trigger.fire("resumed")
-
-        minding = asyncio.create_task(mind())
-        try:
-            yield
-        finally:
-            minding.cancel()
-            await asyncio.gather(minding, return_exceptions=True)
+    def _proposing(
+        self, observer: Observer, migrator: Migrator | None, plans: PlansUnderWay
+    ) -> AbstractAsyncContextManager[Proposing | None]:
+        """Plans are written down, and those that somebody approves are carried out."""
+        configuration = self._settings.configuration
+        # On virtual time nobody reads them, but for those who have to say yes, or to wait.
+        waits = configuration.mode == APPROVE or bool(configuration.windows)
+        if not self._proposes or not (self._tells_lacks or waits):
+            return nullcontext()
+        return keeping(
+            self._kube,
+            self._clock,
+            configuration,
+            observer,
+            migrator,
+            carry_out=plans.carry_out,
+            is_paused=lambda: self._pausing.is_paused,
+        )
 
     async def _pass(self, passes: Passes, report: PassReport, early: str) -> Pass | None:
         """None: it failed."""
@@ -298,25 +308,14 @@ class Loop:
             except errors.NotLeading:
                 raise
             except Exception as problem:  # noqa: BLE001 - one bad pass must not be the last one
-                self._note_failure(problem)
+                self._failures.note(problem)
                 self._publisher.pass_failed(self._clock.monotonic() - begun)
                 return None
-            if self._failures >= _MANY_FAILURES:
-                self._log.info("passes recovered", failed_before=self._failures)
-            self._failures = 0
+            self._failures.end()
             seconds = self._clock.monotonic() - begun
             self._publisher.passed(seen.snapshot, seen.plan, seconds)
             report.log(seen, early=early, seconds=seconds, pause=self._pausing.pause)
         return seen
-
-    def _note_failure(self, problem: Exception) -> None:
-        self._failures += 1
-        if isinstance(problem, ReschedulerError):
-            self._log.error("pass failed, the next one follows", problem=str(problem))
-        else:
-            self._log.error("pass failed: internal error, please report", exc_info=problem)
-        if self._failures % _MANY_FAILURES == 0:
-            self._log.error("passes keep failing: nothing is planned", in_a_row=self._failures)
 
     # ------------------------------------------------------------------ waiting
 
@@ -330,6 +329,7 @@ class Loop:
             self._triggered(shortest),
             watch.watch_nodes(self._trigger),
             watch.watch_loads(self._trigger),
+            watch.watch_windows(self._trigger),
             *self._who_asks(watch, migrator),
         )
 
@@ -346,28 +346,6 @@ class Loop:
         await self._trigger.fired()
         waited = self._clock.monotonic() - begun
         await self._clock.sleep(max(_GATHER_SECONDS, shortest - waited))
-
-
-# ---------------------------------------------------------------------- who acts by what
-
-
-def _whole(configuration: Configuration) -> object:
-    return configuration
-
-
-def _observed(configuration: Configuration) -> object:
-    """What an observer is made for."""
-    return plan.needs(configuration.enabled_strategies), configuration.usage
-
-
-def _migrated(configuration: Configuration) -> object:
-    """What a migrator goes by."""
-    return (
-        configuration.migration,
-        configuration.in_flight,
-        configuration.pods,
-        configuration.scope,
-    )
 
 
 # ---------------------------------------------------------------------- from the first to the last
@@ -433,10 +411,23 @@ async def dry_run(  # noqa: PLR0913 - the last three are for few
     tidy: Callable[[], None] = lambda: None,
     ourselves: Regarding | None = None,
     publisher: Publisher | None = None,
+    proposes: bool = False,
 ) -> None:
-    """The same, and nothing is written: so it needs no lease, and disturbs nobody who has it."""
+    """The same, and nothing is written, but for plans where it `proposes`: so it needs no lease,
+    and disturbs nobody who has it.
+    """
     del ourselves  # nor are Events
     publisher = publisher or Publisher(clock, settings)
     publisher.looks()
     async with connect() as kube:
-        await Loop(kube, clock, settings, stop, term=None, tidy=tidy, publisher=publisher).run()
+        looks = Loop(
+            kube,
+            clock,
+            settings,
+            stop,
+            term=None,
+            tidy=tidy,
+            publisher=publisher,
+            proposes=proposes,
+        )
+        await looks.run()

@@ -15,6 +15,7 @@ from rescheduler.controller.last_check import LastCheck
 from rescheduler.controller.leader_session import LeaderSession
 from rescheduler.controller.passes import Pass, Passes
 from rescheduler.controller.pausing import Pausing
+from rescheduler.controller.plans import keeping
 from rescheduler.controller.shutdown import GRACE_SECONDS, HEARING_SECONDS, to_an_end
 from rescheduler.controller.whole_cluster import WholeCluster
 from rescheduler.kube import KubeApi
@@ -33,12 +34,19 @@ class Report:
     """What was done and why, in one sentence."""
 
 
-async def dry_run(kube: KubeApi, clock: Clock, configuration: Configuration) -> Report:
-    """Says what it would do, and does nothing."""
+async def dry_run(
+    kube: KubeApi, clock: Clock, configuration: Configuration, *, proposes: bool = False
+) -> Report:
+    """Says what it would do, and does nothing; where it `proposes`, the plan is written down."""
     async with _observing(kube, clock, configuration) as observer:
         purpose = WholeCluster(kube, configuration, observer)
-        seen = await Passes(clock, observer, None, purpose).one()
-        return _of_dry_run(seen.plan)
+        if not proposes:
+            seen = await Passes(clock, observer, None, purpose).one()
+            return _of_dry_run(seen.plan)
+        async with keeping(kube, clock, configuration, observer, None) as proposing:
+            seen = await Passes(clock, observer, None, purpose, proposing=proposing).one()
+            await proposing.look()
+            return _of_dry_run(seen.plan)
 
 
 async def run(session: LeaderSession, clock: Clock, configuration: Configuration) -> Report:
@@ -68,12 +76,35 @@ async def run(session: LeaderSession, clock: Clock, configuration: Configuration
         if migrator.unfinished > sum(1 for _ in migrator.targetless()):
             return await _end_what_is_unfinished(session, migrator)
         purpose = WholeCluster(kube, configuration, observer, trail)
-        passes = Passes(
-            clock, observer, migrator, purpose, is_paused=lambda: session.pausing.is_paused
-        )
-        seen = await passes.one()
-        await _carry_out(session, migrator, seen)
-        return _of_pass(seen)
+        approved: list[PlanRun] = []
+        async with keeping(
+            kube,
+            clock,
+            configuration,
+            observer,
+            migrator,
+            carry_out=approved.append,
+            is_paused=lambda: session.pausing.is_paused,
+        ) as proposing:
+            # What somebody has approved comes first, and is all that is done then.
+            await proposing.look()
+            if approved:
+                for each in approved:
+                    await _carry_out(session, migrator, each)
+                await proposing.look()
+                return _of_approved(approved)
+            passes = Passes(
+                clock,
+                observer,
+                migrator,
+                purpose,
+                is_paused=lambda: session.pausing.is_paused,
+                proposing=proposing,
+            )
+            seen = await passes.one()
+            await _carry_out(session, migrator, seen.run)
+            await proposing.look()
+            return _of_pass(seen)
 
 
 @asynccontextmanager
@@ -101,8 +132,8 @@ async def _end_what_has_begun(session: LeaderSession, migrator: Migrator, pause:
     return _of_pause(pause, migrator)
 
 
-async def _carry_out(session: LeaderSession, migrator: Migrator, seen: Pass) -> None:
-    if (run := seen.run) is None:
+async def _carry_out(session: LeaderSession, migrator: Migrator, run: PlanRun | None) -> None:
+    if run is None:
         return
 
     def stop() -> None:
@@ -174,6 +205,20 @@ def _of_dry_run(decided: Plan) -> Report:
         for each in decided.moves
     )
     return Report(moved=0, failed=0, summary=told or f"nothing to move: {decided.summary}")
+
+
+def _of_approved(runs: list[PlanRun]) -> Report:
+    told = [_in_words(move, outcome) for run in runs for move, outcome in run.outcomes]
+    told += [
+        f"did not move {move.full_name}: {run.why_skipped[move.uid]}"
+        for run in runs
+        for move in run.skipped
+    ]
+    return Report(
+        moved=sum(run.moved for run in runs),
+        failed=sum(run.failed for run in runs),
+        summary="; ".join(told) or "nothing moved: nothing was left of the plan that was approved",
+    )
 
 
 def _of_pass(seen: Pass) -> Report:

@@ -61,6 +61,14 @@ class Purpose(Protocol):
         ...
 
 
+class Proposes(Protocol):
+    """Who writes plans down, and knows what of them is begun at once."""
+
+    async def propose(self, decided: Plan, moves: Sequence[Move]) -> Sequence[Move]: ...
+
+    def begun(self, run: PlanRun) -> None: ...
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pass:
     """What one of them has seen and decided."""
@@ -87,11 +95,12 @@ class Passes:
         search: plan.Search | None = None,
         deciding_seconds: float = _DECIDING_SECONDS,
         is_paused: Callable[[], bool] = lambda: False,
+        proposing: Proposes | None = None,
         decided: Callable[[str, float], None] = lambda _strategy, _seconds: None,
     ) -> None:
         """Without a migrator, and while it is paused, they only look and plan. Searches begin and
         end as `search` says, and by the clock. `decided` hears how long each strategy took, in the
-        thread that plans.
+        thread that plans. Without `proposing` all that is decided is begun, and not written down.
         """
         self._clock = clock
         self._observer = observer
@@ -100,6 +109,7 @@ class Passes:
         self._limits = search or plan.Search()
         self._deciding_seconds = deciding_seconds
         self._is_paused = is_paused
+        self._proposing = proposing
         self._decided = decided
         self._memory = plan.Memory()
         self._stopping = False
@@ -125,7 +135,12 @@ class Passes:
         moves = [replace(move, planned_at=begun_at) for move in decided.moves]
         if decided.denials and self._migrator is not None and not self._is_paused():
             await self._migrator.deny(decided.denials)
-        return Pass(snapshot=snapshot, plan=decided, run=self._begin(moves))
+        if self._proposing is not None and not self._stopping and not self._is_paused():
+            moves = [*await self._proposing.propose(decided, moves)]
+        run = self._begin(moves)
+        if run is not None and self._proposing is not None:
+            self._proposing.begun(run)
+        return Pass(snapshot=snapshot, plan=decided, run=run)
 
     @property
     def _may_act(self) -> bool:

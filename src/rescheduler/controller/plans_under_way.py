@@ -1,9 +1,9 @@
 """What goes on beside the passes: the plans of earlier ones are carried out."""
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Coroutine
 from contextlib import asynccontextmanager
-from typing import Final
+from typing import Any, Final
 
 import structlog
 
@@ -36,9 +36,16 @@ class PlansUnderWay:
         if seen.plan.is_cut_short:
             todo.append(self._go_on_early(seen.run, begun))
         for each in todo:
-            task = asyncio.create_task(each)
-            self._tasks.add(task)
-            task.add_done_callback(self._tasks.discard)
+            self._keep(each)
+
+    def carry_out(self, run: PlanRun) -> None:
+        """One that somebody has approved."""
+        self._keep(self._carry_out(run))
+
+    def _keep(self, todo: Coroutine[Any, Any, None]) -> None:
+        task = asyncio.create_task(todo)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
 
     async def leave(self) -> None:
         """Nobody waits for the rest; what was asked for goes on."""

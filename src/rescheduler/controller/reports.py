@@ -1,6 +1,6 @@
 """What a pass says in the log: why strategies did what they did, and one sentence about all."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -100,6 +100,8 @@ class PassReport:
 
     migrator: Counts | None
     """None: nothing is carried out."""
+    opens: Callable[[], str] = lambda: ""
+    """When the next window does, in words; empty: one is open."""
     _moved: int = 0
     _failed: int = 0
     """When the last sentence was said."""
@@ -122,6 +124,9 @@ class PassReport:
         if pause is not None and self.migrator is not None:
             because["paused"] = str(pause)
             said = f"{pause}, so nothing new begins (rescheduler resume); {said}"
+        if self.migrator is not None and (opens := self.opens()):
+            because["window"] = opens
+            said = f"nothing is moved that nobody asked for: {opens}; {said}"
         structlog.get_logger().info(
             "pass ended", **figures, **because, seconds=round(seconds, 3), summary=said
         )

@@ -6,7 +6,7 @@ from typing import Final, Protocol
 
 from rescheduler.clock import Clock
 from rescheduler.config import Configuration
-from rescheduler.model import podmigration
+from rescheduler.model import podmigration, windows
 from rescheduler.model.cluster import Node
 from rescheduler.model.maintenance import is_in_maintenance
 from rescheduler.model.snapshot import Snapshot
@@ -80,6 +80,17 @@ class Watch:
             await self._clock.sleep(_GLANCE_SECONDS)
             if self._minds_loads and self._is_measured_anew() and (news := self._news_of_loads()):
                 trigger.fire(news)
+
+    async def watch_windows(self, trigger: Trigger) -> None:
+        """For ever. What waited for one is planned as soon as it opens."""
+        while True:
+            now = self._clock.now()
+            opens = windows.opens_at(self._configuration.windows, now)
+            if opens is None:
+                await asyncio.Event().wait()  # it is open, and the next pass comes at its time
+                continue
+            await self._clock.sleep((opens - now).total_seconds())
+            trigger.fire("a window has opened")
 
     async def watch_records(self, trigger: Trigger, queue: AsksForTargets) -> None:
         """For ever. Who is not in what the pass saw has not been heard."""

@@ -58,6 +58,7 @@ KINDS: Final = (
     _with_status(wire.HORIZONTAL_POD_AUTOSCALERS, "HorizontalPodAutoscaler"),
     Kind(resource=wire.POD_DISRUPTION_BUDGETS, name="PodDisruptionBudget"),
     Kind(resource=wire.POD_MIGRATIONS, name="PodMigration"),
+    Kind(resource=wire.RESCHEDULE_PLANS, name="ReschedulePlan"),
     Kind(
         resource=wire.NETWORK_POLICIES,
         name="NetworkPolicy",

@@ -50,6 +50,8 @@ class Move:
     """A quota of its namespace counts its copy: and each original until it is gone."""
     planned_at: str = ""
     """When the pass began that decided it, the same for all of its moves; empty: none did."""
+    plan: str = ""
+    """The name of the ReschedulePlan that it is of; empty: of none that was written down."""
 
     @property
     def full_name(self) -> str:

@@ -71,6 +71,13 @@ PAUSED = "rescheduler.io/paused"
 PAUSED_SINCE = "rescheduler.io/paused-since"
 PAUSED_BY = "rescheduler.io/paused-by"
 
+# On a plan: what somebody says to it ("approved" or "rejected"), who, and when. On the record of a
+# migration: the name of the plan that it is of.
+APPROVAL = "rescheduler.io/approval"
+APPROVAL_BY = "rescheduler.io/approval-by"
+APPROVAL_TIME = "rescheduler.io/approval-time"
+PLAN = "rescheduler.io/plan"
+
 DELETION_COST = "controller.kubernetes.io/pod-deletion-cost"
 LOWEST_DELETION_COST = "-2147483648"
 MIRROR_POD = "kubernetes.io/config.mirror"

@@ -10,6 +10,7 @@ from rescheduler.config import Configuration
 from rescheduler.model.cluster import Pod
 from rescheduler.model.columns import NONE
 from rescheduler.model.moves import Move, Plan, Report, Way
+from rescheduler.model.names import SYSTEM_NAMESPACE
 from rescheduler.model.snapshot import Snapshot
 from rescheduler.plan.cooldowns import UNSETTLED
 from rescheduler.plan.desk import Desk
@@ -59,6 +60,12 @@ class Explanation:
     """What would have to change so that it may move: any of these, the smallest first. None: it may
     move already, or nothing that is known would let it.
     """
+
+
+def cluster_of(snapshot: Snapshot) -> str:
+    """What tells a cluster from others, the UID of kube-system; empty: it was not seen."""
+    found = snapshot.find("namespaces", "", SYSTEM_NAMESPACE)
+    return str(found["metadata"].get("uid") or "") if found else ""
 
 
 def row_of(snapshot: Snapshot, full_name: str) -> int | None:

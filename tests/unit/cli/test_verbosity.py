@@ -18,6 +18,8 @@ _CONNECTS: Final = ("connecting to the cluster", "setting")
 """They end where they cannot log in; tests/cluster shows what they log of requests."""
 
 TOLD: Final[dict[str, tuple[tuple[str, ...], str, str]]] = {
+    "apply": (("tests/unit/cli/plan.yaml", *NOWHERE), *_CONNECTS),
+    "approve": (("pass-1", *NOWHERE), *_CONNECTS),
     "cleanup": (NOWHERE, *_CONNECTS),
     "config show": (SETTINGS, "configuration read", "setting"),
     "config validate": (SETTINGS, "configuration read", "setting"),
@@ -26,15 +28,18 @@ TOLD: Final[dict[str, tuple[tuple[str, ...], str, str]]] = {
     "explain plan": (EXAMPLE, "strategy acted", "pod stays"),
     "explain pod": (("shop/web-1", *EXAMPLE), "strategy acted", "pod stays"),
     "get migrations": (("-A", *NOWHERE), *_CONNECTS),
+    "get plans": (NOWHERE, *_CONNECTS),
     "migrate": (("shop/web-1", "-n", "shop", *NOWHERE), *_CONNECTS),
     "pause": (NOWHERE, *_CONNECTS),
     "plan": (EXAMPLE, "strategy acted", "pod stays"),
+    "reject": (("pass-1", *NOWHERE), *_CONNECTS),
     "resume": (NOWHERE, *_CONNECTS),
     "retry": (("web-1", *NOWHERE), *_CONNECTS),
     "run": (("--once", *NOWHERE), "rescheduler starts", "setting"),
     "snapshot save": (("-", *EXAMPLE), "cluster read", "objects read"),
     "snapshot show": (EXAMPLE, "cluster read", "objects read"),
     "status": (NOWHERE, *_CONNECTS),
+    "undo": (("pass-1", *NOWHERE), *_CONNECTS),
     "validate": (SETTINGS, "configuration read", "setting"),
 }
 """By command: how it is called, what it logs with --v=2, and only with --v=4."""

@@ -25,6 +25,12 @@ ARGS: Document = {
     "maxReschedulePods": 0,
     "excludedNamespaces": ["kube-system"],
     "excludedPodSelector": "app in (db,cache),!movable",
+    "mode": "Approve",
+    "windows": [
+        {"days": ["Mon", "Sat"], "hours": "22:30-06:00", "zone": "Europe/Berlin"},
+        {"days": ["Sun"], "hours": "00:00-24:00", "zone": "UTC"},
+    ],
+    "plans": {"expireAfter": "48h", "review": "0s", "keep": 7},
     "scope": {"namespaces": ["team-a", "team-b"], "nodeSelector": "pool=general"},
     "pods": {
         "priorityThreshold": -5,

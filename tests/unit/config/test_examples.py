@@ -4,6 +4,7 @@ import pytest
 
 from rescheduler import config
 from rescheduler.model import selectors
+from rescheduler.model.windows import Window
 from tests.unit.config import samples
 
 DEFAULTS = config.Configuration()
@@ -97,6 +98,12 @@ COMPLETE = config.Configuration(
     max_reschedule_pods=0,
     excluded_namespaces=("kube-system",),
     excluded_pod_selector=selectors.parse("!movable,app in (cache,db)"),
+    mode="Approve",
+    windows=(
+        Window(days=("Mon", "Sat"), begin=22 * 60 + 30, end=6 * 60, zone="Europe/Berlin"),
+        Window(days=("Sun",)),
+    ),
+    plans=config.Plans(expire_after_seconds=172800.0, review_seconds=0.0, keep=7),
     leader_election=config.LeaderElection(leader_elect=False),
     client_connection=config.ClientConnection(kubeconfig="/etc/kubeconfig"),
     scope=config.Scope(

@@ -37,11 +37,6 @@ _FAILED: Final = 1
 app = commanding.group("List what the rescheduler keeps in the cluster.")
 
 
-@app.callback()
-def _get() -> None:
-    """With a callback, the one command that there is so far has to be named."""
-
-
 def migrations(  # noqa: PLR0913 - the flags of a command
     names: Annotated[list[str] | None, typer.Argument(metavar="NAME", help="Only these.")] = None,
     *,

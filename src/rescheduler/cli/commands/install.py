@@ -20,7 +20,8 @@ EXAMPLES: Final = """Examples:
   # Take it off again
   rescheduler install --print --mode Auto | kubectl delete -f -"""
 
-_FILES: Final = ("crd.yaml", "rbac.yaml", "policies.yaml", "config.yaml", "deployment.yaml")
+_DEFINITIONS: Final = ("crd.yaml", "plan-crd.yaml")
+_FILES: Final = (*_DEFINITIONS, "rbac.yaml", "policies.yaml", "config.yaml", "deployment.yaml")
 _OF_POLICIES: Final = ("MutatingAdmissionPolicy", "MutatingAdmissionPolicyBinding")
 _IMAGE: Final = f"kube-rescheduler:{__version__}"
 
@@ -33,8 +34,10 @@ def install(
         bool, typer.Option("--print", help="Print the manifests, for kubectl apply -f -.")
     ] = False,
     mode: Annotated[
-        Literal["DryRun", "Auto"],
-        typer.Option(help="DryRun only plans and tells; Auto moves pods."),
+        Literal["DryRun", "Approve", "Auto"],
+        typer.Option(
+            help="DryRun only plans and tells; Approve moves what is approved; Auto moves pods."
+        ),
     ] = "DryRun",
     image: Annotated[
         str, typer.Option(metavar="NAME:TAG", help="The image; none is published.")
@@ -60,23 +63,25 @@ def install(
     if not image:
         problems.refuse("--image", "is empty: name an image")
     problems.raise_if_any()
-    chosen = to_move(image) if mode == "Auto" else to_look(image)
+    chosen = to_look(image) if mode == "DryRun" else to_move(image, mode)
     if not admission_policy:
         chosen = [each for each in chosen if each["kind"] not in _OF_POLICIES]
     say(yaml.safe_dump_all(chosen, sort_keys=False, width=100))
 
 
-def to_move(image: str) -> list[Document]:
-    """What manifests/rescheduler installs."""
+def to_move(image: str, mode: str = "Auto") -> list[Document]:
+    """What manifests/rescheduler installs; for another mode than Auto, with its component."""
     documents = [document for file in _FILES for document in _read(file)]
-    _container(documents)["image"] = image
+    container = _container(documents)
+    container["image"] = image
+    if mode != "Auto":
+        container["env"] = [{"name": "RESCHEDULER_MODE", "value": mode}, *container["env"]]
     return documents
 
 
 def to_look(image: str) -> list[Document]:
-    """What manifests/overlays/read-only installs: nothing by which it could write."""
-    documents = [each for each in to_move(image) if not _is_for_moving(each)]
-    _container(documents)["args"].append("--dry-run")
+    """What manifests/overlays/read-only installs: nothing by which it could move anything."""
+    documents = [each for each in to_move(image, "DryRun") if not _is_for_moving(each)]
     _deployment(documents)["spec"]["replicas"] = 1
     return documents
 
@@ -84,12 +89,13 @@ def to_look(image: str) -> list[Document]:
 def _is_for_moving(document: Document) -> bool:
     kind, name = document["kind"], document["metadata"]["name"]
     kinds = ("Role", "RoleBinding", "PodDisruptionBudget", *_OF_POLICIES)
-    return kind in kinds or name == "rescheduler-scheduler-moving"
+    is_of_plans = name == "rescheduler-scheduler-plans"
+    return (kind in kinds and not is_of_plans) or name == "rescheduler-scheduler-moving"
 
 
 def _read(file: str) -> list[Document]:
     folder = resources.files("rescheduler")
-    path = folder / file if file == "crd.yaml" else folder / "manifests" / file
+    path = folder / file if file in _DEFINITIONS else folder / "manifests" / file
     return list(yaml.safe_load_all(path.read_text(encoding="utf-8")))
 
 

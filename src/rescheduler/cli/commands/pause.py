@@ -1,8 +1,6 @@
 """`rescheduler pause` and `rescheduler resume`: a switch that works whoever leads, or nobody."""
 
 import asyncio
-import getpass
-import os
 from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
@@ -11,6 +9,7 @@ from rescheduler import config
 from rescheduler.cli import records, settings
 from rescheduler.cli.clusters import connecting
 from rescheduler.cli.options import Config, Context, Kubeconfig, Timeout
+from rescheduler.cli.ourselves import ourselves
 from rescheduler.cli.output import say_line, tell
 from rescheduler.cli.render.layout import counted
 from rescheduler.cli.wrong_flags import time_limit
@@ -75,7 +74,7 @@ def pause(  # noqa: PLR0913 - the flags of a command
         connect,
         SystemClock(),
         reason=reason,
-        by=by or _ourselves(),
+        by=by or ourselves(),
         wait=wait,
         seconds=seconds,
     )
@@ -170,11 +169,3 @@ async def end(configuration: config.Configuration, connect: "Connect", clock: Cl
 
 def _lease(election: config.LeaderElection) -> str:
     return f"lease.coordination.k8s.io/{election.resource_name}"
-
-
-def _ourselves() -> str:
-    try:
-        user = getpass.getuser()
-    except (KeyError, OSError):
-        user = str(os.getuid())  # without a name in this container
-    return f"{user}@{os.uname().nodename}"

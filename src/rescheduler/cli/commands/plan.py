@@ -116,11 +116,16 @@ def _decide(asked: PlanningInput, search: SearchFlags) -> "Plan":
 
 def _print(decided: "Plan", asked: PlanningInput, output: Form, *, everything: bool) -> None:
     from rescheduler.cli.render import plan_documents, plan_tables
+    from rescheduler.plan.explaining import cluster_of
 
     if output == "table":
         said = plan_tables.as_text(decided, page(), about=asked.about, everything=everything)
     else:
-        said = plan_documents.as_text(plan_documents.of_plan(decided), output)
+        loaded = asked.loaded
+        document = plan_documents.with_origin(
+            plan_documents.of_plan(decided), loaded.taken_at, cluster_of(loaded.snapshot)
+        )
+        said = plan_documents.as_text(document, output)
     say(said)
 
 

@@ -4,6 +4,7 @@ import asyncio
 import signal
 from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
+from functools import partial
 from typing import TYPE_CHECKING, Annotated, Final
 
 import structlog
@@ -58,7 +59,10 @@ def run(
     labelled for maintenance or becomes hot. Of several, the one that holds the
     lease acts, and the others stand by. Each answers /healthz, /readyz and
     /metrics on serving.port (8081). A changed configuration file is taken up within
-    seconds; a wrong one is refused whole, and the last good one stays.
+    seconds; a wrong one is refused whole, and the last good one stays. Each plan is
+    written down as a ReschedulePlan; by mode it is carried out at once (Auto), when
+    somebody approves it (Approve), or not at all (DryRun). With --dry-run not even
+    plans are written.
 
     Exit status: 0 when it was told to stop (SIGTERM) and did; 1 when the lease
     was lost, the configuration is wrong or the cluster cannot be reached; 2 for
@@ -120,9 +124,9 @@ async def _report(
 ) -> "Report":
     from rescheduler.controller import leader_session, once
 
-    if dry_run:
+    if dry_run or configuration.mode == config.DRY_RUN:
         async with connect() as kube:
-            return await once.dry_run(kube, clock, configuration)
+            return await once.dry_run(kube, clock, configuration, proposes=not dry_run)
     await leader_session.insist_on_an_answer(connect, configuration.leader_election)
     try:
         async with leader_session.leader_session(
@@ -168,23 +172,22 @@ async def continuously(  # noqa: PLR0913 - the last three are for few
     from rescheduler.controller import loop
     from rescheduler.controller.publishing import publishing
 
-    going = loop.dry_run if dry_run else loop.run
     try:
-        async with (
-            keeping_up as in_force,
-            publishing(
-                clock, in_force, stopping.event, board, connect, writes=not dry_run
-            ) as publisher,
-        ):
-            await going(
-                connect,
-                clock,
-                in_force,
-                stopping.event,
-                tidy=tidy,
-                ourselves=settings.our_pod(),
-                publisher=publisher,
-            )
+        async with keeping_up as in_force:
+            only_looks = dry_run or in_force.configuration.mode == config.DRY_RUN
+            going = partial(loop.dry_run, proposes=not dry_run) if only_looks else loop.run
+            async with publishing(
+                clock, in_force, stopping.event, board, connect, writes=not only_looks
+            ) as publisher:
+                await going(
+                    connect,
+                    clock,
+                    in_force,
+                    stopping.event,
+                    tidy=tidy,
+                    ourselves=settings.our_pod(),
+                    publisher=publisher,
+                )
     except asyncio.CancelledError:
         if len(stopping.received) <= 1:
             raise

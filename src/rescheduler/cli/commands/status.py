@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
 
+import structlog
 import typer
 
 from rescheduler import config
@@ -69,6 +70,7 @@ async def looked(
             raise missing[0]
         knows_lease = not missing
         known = await _records(kube, configuration, missing)
+        plans = await _plans(kube, configuration)
         unread = next((each for each in missing if isinstance(each, records.NoRecords)), None)
         snapshot = await _snapshot(kube, clock, configuration, missing)
         leader = status_figures.leader_of(lease, clock.now())
@@ -85,6 +87,7 @@ async def looked(
         maintenance=_maintenance(snapshot),
         pods=None if snapshot is None else frozenset(snapshot.pods.uids),
         missing=tuple(map(str, missing)),
+        plans=plans,
     )
     found = status_figures.of(seen, configuration, now)
     if isinstance(unread, records.NotInstalled):
@@ -131,6 +134,18 @@ async def _records(
         return []
     scope = configuration.scope
     return [each for each in found if scope.covers(each["metadata"]["namespace"])]
+
+
+async def _plans(kube: "KubeApi", configuration: config.Configuration) -> list[dict[str, Any]]:
+    """None where they cannot be read: all but their line can be told without."""
+    from rescheduler.controller.plans import by_hand
+
+    try:
+        found = await by_hand.read(kube, configuration.leader_election.resource_namespace)
+    except ReschedulerError as problem:
+        structlog.get_logger().info("plans not read", because=str(problem))
+        return []
+    return [dict(each) for each in found]
 
 
 async def _snapshot(

@@ -40,6 +40,13 @@ def of_plan(plan: Plan) -> Document:
     }
 
 
+def with_origin(document: Document, taken_at: str, cluster: str) -> Document:
+    """When and of which cluster it was made, for whoever applies it; as far as that is known."""
+    types = {key: document[key] for key in ("apiVersion", "kind")}
+    known = {"takenAt": taken_at, "cluster": cluster}
+    return {**types, **{key: value for key, value in known.items() if value}, **document}
+
+
 def of_curve(found: Curve) -> Document:
     return {
         "apiVersion": API_VERSION,

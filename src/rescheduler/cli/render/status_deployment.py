@@ -42,8 +42,8 @@ def trouble_with(installed: Installed, lease: str) -> Stuck | None:
     if not installed.wanted:
         return _stuck(installed, "it is scaled to 0", "scale {name} --replicas=2")
     if _only_looks(installed.deployment):
-        todo = "edit {name}   # take out --dry-run"
-        return _stuck(installed, "it only looks, and moves nothing (--dry-run)", todo)
+        todo = "edit {name}   # take out --dry-run, or RESCHEDULER_MODE"
+        return _stuck(installed, "it only looks, and moves nothing (mode DryRun)", todo)
     counts = f"{installed.ready} of {installed.wanted} Ready"
     if not installed.ready:
         why, todo = _why_not_ready(installed)
@@ -71,6 +71,7 @@ def _stuck(installed: Installed, why: str, todo: str) -> Stuck:
 def _only_looks(deployment: Object) -> bool:
     return any(
         "--dry-run" in (*(each.get("command") or ()), *(each.get("args") or ()))
+        or {"name": "RESCHEDULER_MODE", "value": "DryRun"} in (each.get("env") or ())
         for each in _containers(deployment)
     )
 

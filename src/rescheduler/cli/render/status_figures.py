@@ -14,7 +14,7 @@ from rescheduler.cli.render.status_deployment import Installed, trouble_with
 from rescheduler.cli.render.status_passes import LastPass, last_passes
 from rescheduler.cli.render.status_stuck import START, Stuck, strategy_of
 from rescheduler.config import Configuration
-from rescheduler.model import podmigration
+from rescheduler.model import podmigration, reschedule_plan, windows
 from rescheduler.model.pausing import Pause, annotations_of, pause_of
 from rescheduler.model.podmigration import reasons
 
@@ -70,6 +70,7 @@ class Seen:
     pods: Collection[str] | None = None
     """The UIDs of those that there are; None: nobody knows."""
     missing: tuple[str, ...] = ()
+    plans: Sequence[Record] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -98,6 +99,11 @@ class Status:
     elects: bool = True
     """Else nobody holds the Lease, whoever runs."""
     knows_records: bool = True
+    window: str = ""
+    """When the next one opens; empty: one is open, or there is none."""
+    plans_waiting: tuple[str, ...] = ()
+    """Names of those that somebody has to say something to, the youngest first."""
+    plans_running: tuple[str, ...] = ()
     first: str = ""
     """What to do before anything else, if there is such a thing."""
 
@@ -114,6 +120,8 @@ class Status:
             return self.first
         if self.stuck:
             return self.stuck[0].todo
+        if self.plans_waiting and self.is_led is not False:
+            return f"rescheduler get plans {self.plans_waiting[0]} -o yaml"
         return START if self.is_led is False else "rescheduler plan"
 
 
@@ -156,8 +164,22 @@ def of(seen: Seen, configuration: Configuration, now: datetime) -> Status:
         missing=seen.missing,
         knows_lease=seen.knows_lease,
         elects=election.leader_elect,
+        window=windows.in_words(configuration.windows, now),
+        plans_waiting=tuple(map(reschedule_plan.name_of, filter(_needs_a_word, seen.plans[::-1]))),
+        plans_running=tuple(map(reschedule_plan.name_of, filter(_is_running, seen.plans[::-1]))),
     )
     return replace(found, stuck=tuple(_stuck(found, seen, configuration, now)))
+
+
+def _needs_a_word(plan: Record) -> bool:
+    return (
+        reschedule_plan.is_open(plan)
+        and reschedule_plan.reason_of(plan) == reschedule_plan.Reason.NEEDS_APPROVAL
+    )
+
+
+def _is_running(plan: Record) -> bool:
+    return reschedule_plan.phase_of(plan) is reschedule_plan.Phase.RUNNING
 
 
 def _stuck(

@@ -28,6 +28,8 @@ def _told(status: Status, page: Page, now: datetime) -> Iterator[tuple[str, list
     yield "Cluster", [_cluster(status)] if status.nodes else []
     yield "Ended", [*_ended(status, now)]
     yield "Passes", [_pass(each, now) for each in status.passes]
+    yield "Window", [f"closed: {status.window}"] if status.window else []
+    yield "Plans", [*_plans(status)]
     yield "Under way", [*_under_way(status, page, now)]
     yield "Evictions", [*_evictions(status)]
     yield "Stuck", [*_stuck(status)]
@@ -115,6 +117,16 @@ def _under_way(status: Status, page: Page, now: datetime) -> Iterator[str]:
         yield f"- and {len(status.under_way) - _MOST} more: rescheduler get migrations -A"
 
 
+def _plans(status: Status) -> Iterator[str]:
+    """Only where somebody has to know."""
+    for name in status.plans_waiting[:_MOST]:
+        yield f"{name} waits for approval: rescheduler approve {name}, or reject"
+    for name in status.plans_running[:_MOST]:
+        yield f"{name} is running"
+    if (more := len(status.plans_waiting) - _MOST) > 0:
+        yield f"and {more} more: rescheduler get plans"
+
+
 def _evictions(status: Status) -> Iterator[str]:
     """Only where there are any: few have the guard on."""
     if not status.evictions:
@@ -175,6 +187,9 @@ def as_document(status: Status) -> dict[str, Any]:
             for each in status.under_way
         ],
         "waiting": status.waiting,
+        "window": status.window or None,
+        "plansWaiting": list(status.plans_waiting),
+        "plansRunning": list(status.plans_running),
         "evictionsHeld": dict(status.evictions),
         "stuck": [{"what": s.what, "why": s.why, "todo": s.todo} for s in status.stuck],
         "notSeen": list(status.missing),

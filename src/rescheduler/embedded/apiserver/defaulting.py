@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable
 from typing import Any, Final
 
 from rescheduler import wire
-from rescheduler.embedded.apiserver import pod_migrations
+from rescheduler.embedded.apiserver import pod_migrations, reschedule_plans
 from rescheduler.kube import Object
 from rescheduler.wire import Resource
 
@@ -270,4 +270,5 @@ _BY_RESOURCE: Final[dict[Resource, Callable[[Object], None]]] = {
     wire.NODES: _node,
     wire.POD_DISRUPTION_BUDGETS: _with_spec,
     wire.POD_MIGRATIONS: pod_migrations.complete,
+    wire.RESCHEDULE_PLANS: reschedule_plans.complete,
 }

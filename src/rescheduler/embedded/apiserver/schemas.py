@@ -59,6 +59,7 @@ def problems_of(schema: Schema, value: Any, path: str) -> Iterator[FieldProblem]
     if isinstance(value, list):
         for place, each in enumerate(value):
             yield from problems_of(schema["items"], each, f"{path}[{place}]")
+        yield from _of_length(schema, value, path)
         yield from _of_keys(schema, value, path)
 
 
@@ -100,6 +101,15 @@ def _of_text(schema: Schema, value: str, path: str) -> Iterator[FieldProblem]:
     if schema.get("format") == "date-time" and not _is_time(value):
         why = f'{path} in body must be of type date-time: "{value}"'
         yield refusals.invalid_value(path, value, why)
+
+
+def _of_length(schema: Schema, value: list[Any], path: str) -> Iterator[FieldProblem]:
+    least, most = schema.get("minItems", 0), schema.get("maxItems", len(value))
+    if len(value) > most:
+        yield FieldProblem(path, f"Too many: {len(value)}: must have at most {most} items")
+    if len(value) < least:
+        why = f"{path} in body should have at least {least} items"
+        yield refusals.invalid_value(path, len(value), why)
 
 
 def _of_keys(schema: Schema, value: list[Any], path: str) -> Iterator[FieldProblem]:

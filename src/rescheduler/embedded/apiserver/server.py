@@ -273,7 +273,7 @@ class ApiServer:
         if item == before:
             return before
         is_of_spec = not subresource and item.get("spec") != before.get("spec")
-        if is_of_spec or resource == wire.POD_MIGRATIONS:
+        if is_of_spec or resource in (wire.POD_MIGRATIONS, wire.RESCHEDULE_PLANS):
             item = _copied(item)
             defaulting.complete(resource, item)
             if resource == wire.PODS:

@@ -1,7 +1,7 @@
 """What an object must be like to be accepted, and what of it may change afterwards."""
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Final
 
 from rescheduler import wire
@@ -11,6 +11,7 @@ from rescheduler.embedded.apiserver import (
     pod_migrations,
     pod_specs,
     refusals,
+    reschedule_plans,
     workload_specs,
 )
 from rescheduler.embedded.apiserver.pod_specs import LABEL, LABEL_RULE
@@ -47,12 +48,21 @@ _PORTS: Final = range(1, 65536)
 _NEVER_BLINDLY: Final = (
     wire.POD_DISRUPTION_BUDGETS,
     wire.POD_MIGRATIONS,
+    wire.RESCHEDULE_PLANS,
     wire.LEASES,
     wire.CSI_NODES,
     wire.VOLUME_ATTACHMENTS,
     wire.RUNTIME_CLASSES,
 )
 """Who replaces one of these must name the version that it has seen."""
+
+_OfItem = Callable[[Object], Iterable[FieldProblem]]
+_OfChange = Callable[[Object, Object], Iterable[FieldProblem]]
+_CUSTOM: Final[Mapping[Resource, tuple[_OfItem, _OfChange]]] = {
+    wire.POD_MIGRATIONS: (pod_migrations.problems_of, pod_migrations.problems_of_change),
+    wire.RESCHEDULE_PLANS: (reschedule_plans.problems_of, reschedule_plans.problems_of_change),
+}
+"""Our own kinds: as their definitions say."""
 
 
 def check_types(kind: Kind, item: Object) -> None:
@@ -74,8 +84,8 @@ def check_change(kind: Kind, before: Object, after: Object, subresource: str) ->
     resource, name = kind.resource, before["metadata"]["name"]
     problems: list[FieldProblem] = []
     if subresource == "status":
-        if resource == wire.POD_MIGRATIONS:
-            problems += pod_migrations.problems_of(after)
+        if resource in _CUSTOM:
+            problems += _CUSTOM[resource][0](after)
     else:
         problems += _of_metadata(kind, after["metadata"])
         problems += _of_finalizers(before["metadata"], after["metadata"])
@@ -177,8 +187,8 @@ def _of_kind(resource: Resource, item: Object) -> Iterable[FieldProblem]:
         return [*_of_taints(item["spec"].get("taints") or ()), *_of_amounts(item)]
     if resource == wire.SERVICES:
         return _of_service(item["spec"])
-    if resource == wire.POD_MIGRATIONS:
-        return pod_migrations.problems_of(item)
+    if resource in _CUSTOM:
+        return _CUSTOM[resource][0](item)
     return ()
 
 
@@ -188,11 +198,9 @@ def _of_change(
     if resource == wire.PODS:
         changed = pod_changes.problems_of(before, after, is_resize=subresource == "resize")
         return [*changed, *pod_specs.of_deletion_cost(after)]
-    if resource == wire.POD_MIGRATIONS:
-        return [
-            *pod_migrations.problems_of(after),
-            *pod_migrations.problems_of_change(before, after),
-        ]
+    if resource in _CUSTOM:
+        of_item, of_change = _CUSTOM[resource]
+        return [*of_item(after), *of_change(before, after)]
     problems = list(_of_kind(resource, after))
     if resource in _SELECTING or resource == wire.JOBS:
         problems += _of_selector_change(before, after)

@@ -7,7 +7,7 @@ import msgspec
 
 from rescheduler.embedded.store import Key, key_of
 from rescheduler.kube import Object
-from rescheduler.wire import POD_MIGRATIONS, Resource
+from rescheduler.wire import POD_MIGRATIONS, RESCHEDULE_PLANS, Resource
 
 _encode = msgspec.json.Encoder().encode
 _decode: Callable[[bytes], Any] = msgspec.json.Decoder().decode
@@ -48,7 +48,7 @@ class Copies:
 
 def _listed(resource: Resource, item: Object) -> Object:
     copy = own(item)
-    if resource != POD_MIGRATIONS:
+    if resource not in (POD_MIGRATIONS, RESCHEDULE_PLANS):
         # In a list of them, objects of the server's own kinds do not say what they are.
         copy.pop("apiVersion", None)
         copy.pop("kind", None)

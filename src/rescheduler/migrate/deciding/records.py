@@ -69,6 +69,8 @@ def build(
     if is_recreated:
         spec["way"] = podmigration.Way.RECREATE.value
     marks = {names.POD_UID: move.uid}
+    if move.plan:
+        marks[names.PLAN] = move.plan
     if group:
         spec["group"] = {"id": group, "size": group_size}
         marks[names.GROUP] = names.label_value(group)

@@ -20,6 +20,7 @@ from rescheduler.wire import (
     POD_DISRUPTION_BUDGETS,
     POD_MIGRATIONS,
     PODS,
+    RESCHEDULE_PLANS,
     Resource,
 )
 
@@ -128,6 +129,15 @@ async def find(kube: KubeApi, scope: Scope, *, history: bool) -> AsyncIterator[F
     for node in await kube.list(NODES):
         if finding := _of_node(node, scope):
             yield finding
+
+
+async def plans_of(kube: KubeApi, namespace: str) -> list[Deleted]:
+    """Plans, all of them beside the Lease."""
+    try:
+        found = await kube.list(RESCHEDULE_PLANS, namespace=namespace)
+    except errors.NotFound:
+        return []  # they are not installed any more
+    return [Deleted(RESCHEDULE_PLANS, each, "rescheduleplan.rescheduler.io") for each in found]
 
 
 async def _namespaces(kube: KubeApi, scope: Scope) -> list[str]:

@@ -7,7 +7,7 @@ also those that another leader left in the middle.
 import asyncio
 import math
 import random
-from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Sequence
 from contextlib import asynccontextmanager, suppress
 from typing import Final
 
@@ -154,6 +154,23 @@ class Migrator:
         twice: its handle is for the migration under way.
         """
         return await self._requests.submit(moves)
+
+    def of_plan(self, plan: str, moves: Iterable[tuple[str, str, str]]) -> dict[str, Object]:
+        """Records by the UID of the pod: of these moves of a plan, each with its namespace, the UID
+        and the name of its record, as far as that is known.
+        """
+        found = {}
+        for namespace, uid, name in moves:
+            record = self._store.get((namespace, name)) if name else self._of_plan(plan, uid)
+            if record is not None:
+                found[uid] = record
+        return found
+
+    def _of_plan(self, plan: str, uid: str) -> Object | None:
+        """Of a pod that was being moved already, the record of that."""
+        known = self._store.of_pod(uid)
+        own = [each for each in known if podmigration.plan_of(each) == plan]
+        return next(reversed([*filter(podmigration.is_unfinished, known), *own]), None)
 
     async def deny(self, denials: Sequence[Denial]) -> None:
         """Ends those for which the planner has found no target."""

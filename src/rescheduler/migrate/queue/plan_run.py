@@ -46,14 +46,21 @@ class PlanRun:
         assume: Callable[[Move], object] = _nothing,
         forget: Callable[[Move], object] = _nothing,
         told: Callable[[Move, Outcome], object] = lambda _move, _outcome: None,
+        why_not: Callable[[Move], str] = lambda _move: "",
     ) -> None:
         """`assume` is called for each move at once, `forget` when it has ended, or is not going to
         be made: whoever plans meanwhile counts all of it as done. `told` hears how each has ended.
+        `why_not` says of each, when its turn comes, why it does not hold any more; empty: it does.
         """
         self.outcomes: list[tuple[Move, Outcome]] = []
         """In the order in which they ended."""
         self.skipped: list[Move] = []
-        """Those that rest on one that failed."""
+        """Those that rest on one that failed, or do not hold any more."""
+        self.why_skipped: dict[str, str] = {}
+        """Of these, by the UID of the pod, in words."""
+        self.is_under_way = True
+        self.is_done = False
+        """It came to its end; else, when it is not under way, it was cut short."""
         self._migrator = migrator
         self._waves = [list(wave) for _, wave in groupby(moves, key=lambda move: move.wave)]
         self._following: dict[Move, asyncio.Task[None]] = {}
@@ -63,6 +70,7 @@ class PlanRun:
         """Whether all are taken over."""
         self._forget = forget
         self._told = told
+        self._why_not = why_not
         self._left = {move.uid: move for move in moves}
         for move in moves:
             assume(move)
@@ -90,9 +98,11 @@ class PlanRun:
             async with asyncio.TaskGroup() as following:
                 self._all_begun = await self._begin_all(following)
                 self._decided.set()
+            self.is_done = True
         except BaseExceptionGroup as group:
             raise group.exceptions[0] from None
         finally:
+            self.is_under_way = False
             self._decided.set()
             for move in self.left:
                 self._end(move)
@@ -124,8 +134,13 @@ class PlanRun:
         return any(outcome.reason is Reason.NOT_FINISHED for _, outcome in self.outcomes)
 
     def _may_begin(self, move: Move) -> bool:
-        if not any(may_rest_on(move, failed) for failed in self._failed()):
+        why = self._why_not(move)
+        failed = next((each for each in self._failed() if may_rest_on(move, each)), None)
+        if failed is not None:
+            why = f"it rests on the move of {failed.full_name}, which failed"
+        if not why:
             return True
+        self.why_skipped[move.uid] = why
         self.skipped.append(move)
         self._end(move)
         return False

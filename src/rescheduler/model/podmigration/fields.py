@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Any, Final
 
-from rescheduler.model.names import EVICTED_BY, PLANNED_IN
+from rescheduler.model.names import EVICTED_BY, PLAN, PLANNED_IN
 from rescheduler.model.objects import Object, is_terminating, spec
 from rescheduler.model.podmigration.steps import Phase, Step
 from rescheduler.model.podmigration.ways import Way
@@ -58,6 +58,11 @@ def is_asked(record: Object) -> bool:
 def pass_of(record: Object) -> str:
     """When the pass began that decided it, for all of its records alike; empty: none did."""
     return str((record["metadata"].get("annotations") or {}).get(PLANNED_IN) or "")
+
+
+def plan_of(record: Object) -> str:
+    """The name of the ReschedulePlan that it is of; empty: of none."""
+    return str((record["metadata"].get("labels") or {}).get(PLAN) or "")
 
 
 def evicted_by(record: Object) -> str:

@@ -37,12 +37,22 @@ def test_to_move_pods_it_is_what_is_in_the_repository(rescheduler: Command) -> N
 def test_by_default_it_only_looks(rescheduler: Command) -> None:
     printed = list(yaml.safe_load_all(rescheduler("install", "--print").out))
     assert by_name(printed) == by_name(to_look(f"kube-rescheduler:{__version__}"))
-    verbs = {verb for each in printed for rule in each.get("rules", ()) for verb in rule["verbs"]}
-    assert verbs
-    assert not verbs & WRITERS
+    rules = [rule for each in printed for rule in each.get("rules", ())]
+    written = {name for each in rules if set(each["verbs"]) & WRITERS for name in each["resources"]}
+    assert written == {"rescheduleplans", "rescheduleplans/status"}
     deployment = by_name(printed)["Deployment", "rescheduler-scheduler"]["spec"]
     assert deployment["replicas"] == 1
-    assert deployment["template"]["spec"]["containers"][0]["args"][-1] == "--dry-run"
+    mode = {"name": "RESCHEDULER_MODE", "value": "DryRun"}
+    assert deployment["template"]["spec"]["containers"][0]["env"][0] == mode
+
+
+def test_what_is_approved_moves_with_the_same_rights(rescheduler: Command) -> None:
+    printed = list(yaml.safe_load_all(rescheduler("install", "--print", "--mode", "Approve").out))
+    expected = by_name(of_repository())
+    container = expected["Deployment", "rescheduler-scheduler"]["spec"]["template"]["spec"]
+    [found] = container["containers"]
+    found["env"] = [{"name": "RESCHEDULER_MODE", "value": "Approve"}, *found["env"]]
+    assert by_name(printed) == expected
 
 
 def test_image_and_policies_can_be_chosen(rescheduler: Command) -> None:

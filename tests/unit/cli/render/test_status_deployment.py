@@ -51,11 +51,16 @@ def test_one_that_is_scaled_to_nothing_is_scaled_up() -> None:
     )
 
 
-def test_one_that_only_looks_is_told_so() -> None:
+@pytest.mark.parametrize("how", ["flag", "variable"])
+def test_one_that_only_looks_is_told_so(how: str) -> None:
     found = installed(readyReplicas=2)
-    found.deployment["spec"]["template"]["spec"]["containers"][0]["args"].append("--dry-run")
+    container = found.deployment["spec"]["template"]["spec"]["containers"][0]
+    if how == "flag":
+        container["args"].append("--dry-run")
+    else:
+        container["env"] = [{"name": "RESCHEDULER_MODE", "value": "DryRun"}]
     why, todo = trouble(found)
-    assert why == "it only looks, and moves nothing (--dry-run)"
+    assert why == "it only looks, and moves nothing (mode DryRun)"
     assert todo.startswith("edit deployment rescheduler-scheduler ")
 
 

@@ -1,0 +1,264 @@
+"""Plans that people ask for: from a file, or to undo another.
+
+Judged here, and left as an object that is approved already; whoever leads judges it anew, and
+carries it out.
+"""
+
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Final
+
+from rescheduler import plan as planning
+from rescheduler.clock import Clock
+from rescheduler.config import Configuration
+from rescheduler.controller.plans import by_hand, judging
+from rescheduler.controller.plans.files import PlanFile
+from rescheduler.documents import durations
+from rescheduler.documents.places import quoted
+from rescheduler.documents.suggestions import nearest
+from rescheduler.errors import ConfigurationError, Problem, ReschedulerError
+from rescheduler.kube import KubeApi, errors
+from rescheduler.model import podmigration, reschedule_plan
+from rescheduler.model.moves import Move
+from rescheduler.model.objects import Object
+from rescheduler.model.reschedule_plan import Gains, Made, Origin, Phase, Reason, State
+from rescheduler.model.snapshot import Snapshot
+from rescheduler.observe import Observer, observing, sources
+from rescheduler.plan.explaining import cluster_of, row_of
+from rescheduler.wire import NAMESPACES, RESCHEDULE_PLANS
+
+_AGAIN: Final = "make a new one: rescheduler plan -o yaml"
+
+
+class Refused(ReschedulerError):
+    """The message says every reason. Nothing was written."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Judged:
+    """What would be asked for."""
+
+    moves: tuple[Move, ...]
+    """Those that hold."""
+    stay: tuple[tuple[str, str], ...]
+    """Pods that do not move, with every reason."""
+    body: Object | None
+    """The plan that is to be written; None: nothing is left of it."""
+
+
+# ---------------------------------------------------------------------- from a file
+
+
+async def from_file(  # noqa: PLR0913 - the flags of a command
+    kube: KubeApi,
+    clock: Clock,
+    configuration: Configuration,
+    given: PlanFile,
+    *,
+    source: str,
+    by: str,
+    all_or_nothing: bool,
+) -> Judged:
+    """Raises Refused, and ConfigurationError for what is wrong with the file."""
+    _insist_on_its_age(given, configuration, clock.now(), source)
+    async with _observing(kube, clock, configuration) as observer:
+        snapshot = observer.snapshot()
+        _insist_on_its_cluster(given, snapshot, source)
+        _insist_on_what_is_there(given, snapshot, source)
+        held = judging.why_not(observer, configuration, given.moves)
+    stay = tuple((each.full_name, held[each.uid]) for each in given.moves if each.uid in held)
+    if stay and all_or_nothing:
+        told = [f"{name} stays: {why}" for name, why in stay]
+        raise Refused("\n".join([f"{len(stay)} of {len(given.moves)} moves do not hold:", *told]))
+    moves = tuple(each for each in given.moves if each.uid not in held)
+    made = Made(
+        origin=Origin.APPLY,
+        mode=configuration.mode,
+        at=clock.now(),
+        approved_by=by,
+        all_or_nothing=all_or_nothing,
+    )
+    return _judged(configuration, moves, stay, Gains(summary=given.summary), made)
+
+
+def _insist_on_its_age(
+    given: PlanFile, configuration: Configuration, now: datetime, source: str
+) -> None:
+    limit = configuration.plans.expire_after_seconds
+    if (now - given.taken_at).total_seconds() < limit:
+        return
+    field = "spec.decidedAt" if given.is_object else "takenAt"
+    longest = durations.format_nanoseconds(round(limit) * durations.SECOND)
+    words = f"is more than {longest} ago (plans.expireAfter): {_AGAIN}"
+    raise ConfigurationError([Problem(field, words)], source)
+
+
+def _insist_on_its_cluster(given: PlanFile, snapshot: Snapshot, source: str) -> None:
+    here = cluster_of(snapshot)
+    if given.cluster and here and given.cluster != here:
+        words = f"is {quoted(given.cluster)}, and this cluster is {quoted(here)}: see --context"
+        raise ConfigurationError([Problem("cluster", words)], source)
+    known = frozenset(snapshot.pods.uids)
+    if not any(move.uid in known for move in given.moves):
+        words = (
+            f"none of its pods is here: it is of another cluster (see --context), or old; {_AGAIN}"
+        )
+        raise ConfigurationError([Problem("moves", words)], source)
+
+
+def _insist_on_what_is_there(given: PlanFile, snapshot: Snapshot, source: str) -> None:
+    nodes, uids = snapshot.node_numbers, frozenset(snapshot.pods.uids)
+    problems = []
+    for number, move in enumerate(given.moves):
+        for field, node in (("from", move.source), ("to", move.target)):
+            if node not in nodes:
+                near = nearest(node, nodes)
+                meant = f"; did you mean {quoted(near)}?" if near else ""
+                words = f"there is no node {quoted(node)}{meant}"
+                problems.append(Problem(given.place_of(number, field), words))
+        if move.uid not in uids and row_of(snapshot, move.full_name) is None:
+            words = f"there is no pod {move.full_name} any more: take this move out, or {_AGAIN}"
+            problems.append(Problem(given.place_of(number, "pod"), words))
+    if problems:
+        raise ConfigurationError(problems, source)
+
+
+# ---------------------------------------------------------------------- back
+
+
+async def to_undo(
+    kube: KubeApi, clock: Clock, configuration: Configuration, name: str, *, by: str
+) -> Judged:
+    """Raises Refused, and CannotDecide when there is no such plan."""
+    namespace = configuration.leader_election.resource_namespace
+    plan = await by_hand.find(kube, namespace, name)
+    _insist_that_it_ended(plan)
+    _insist_that_nobody_was_first(name, await by_hand.read(kube, namespace))
+    async with _observing(kube, clock, configuration) as observer:
+        moves, gone = _back(plan, observer.snapshot())
+        held = judging.why_not(observer, configuration, moves)
+    stay = [*gone, *((each.full_name, held[each.uid]) for each in moves if each.uid in held)]
+    kept = tuple(each for each in moves if each.uid not in held)
+    made = Made(
+        origin=Origin.UNDO,
+        mode=configuration.mode,
+        at=clock.now(),
+        approved_by=by,
+        undoes=name,
+    )
+    return _judged(configuration, kept, tuple(stay), Gains(summary=f"undoes {name}"), made)
+
+
+def _insist_that_it_ended(plan: Object) -> None:
+    name, phase = reschedule_plan.name_of(plan), reschedule_plan.phase_of(plan)
+    if phase is Phase.RUNNING:
+        raise Refused(f"plan {name} is Running: wait for its end, and undo it then")
+    if not any(each.state is State.MOVED for each in reschedule_plan.progress_of(plan).values()):
+        raise Refused(f"plan {name} is {phase}, and has moved nothing: there is nothing to undo")
+
+
+def _insist_that_nobody_was_first(name: str, plans: Sequence[Object]) -> None:
+    """What another one has left may be tried again."""
+    for each in plans:
+        if reschedule_plan.undoes(each) != name:
+            continue
+        other = reschedule_plan.name_of(each)
+        if not reschedule_plan.is_over(each):
+            raise Refused(f"plan {name} is being undone by {other}: wait for its end")
+        if reschedule_plan.reason_of(each) == Reason.ALL_MOVED:
+            raise Refused(
+                f"plan {name} was undone already by {other}; to have it the other way again: "
+                f"rescheduler undo {other}"
+            )
+
+
+def _back(plan: Object, snapshot: Snapshot) -> tuple[list[Move], list[tuple[str, str]]]:
+    """Moves back, the last one first; and who stays, before anybody judges."""
+    progress, rows = reschedule_plan.progress_of(plan), snapshot.pods.uids
+    moves: list[Move] = []
+    stay: list[tuple[str, str]] = []
+    for move in reversed(reschedule_plan.moves_of(plan)):
+        known = progress.get(move.uid)
+        if known is None or known.state is not State.MOVED:
+            continue
+        successor = dict(known.successor or {})
+        uid, name = successor.get("uid", ""), successor.get("name") or move.pod
+        full_name = f"{move.namespace}/{name}"
+        if not uid or uid not in rows:
+            stay.append((full_name, f"it took the place of {move.pod}, and is gone"))
+            continue
+        node = snapshot.pod(list(rows).index(uid)).node
+        if node == move.source:
+            stay.append((full_name, f"it is on {node} already"))
+            continue
+        moves.append(
+            replace(
+                move,
+                pod=name,
+                uid=uid,
+                source=node,
+                target=move.source,
+                strategy=podmigration.MANUAL,
+                reason=f"back to where it came from: undoes {reschedule_plan.name_of(plan)}",
+                asked=True,
+                group="",
+                wave=0,
+                plan="",
+            )
+        )
+    return moves, stay
+
+
+# ---------------------------------------------------------------------- asking
+
+
+async def ask(kube: KubeApi, clock: Clock, body: Object) -> Object:
+    """The plan as it was written. Raises Refused."""
+    namespace, name = body["metadata"]["namespace"], reschedule_plan.name_of(body)
+    for pause in (0.2, 1.0, 3.0, None):
+        try:
+            return await kube.create(RESCHEDULE_PLANS, namespace, dict(body))
+        except errors.AlreadyExists:
+            # Ours, whose answer was lost: its name tells its moves and their time.
+            return await kube.get(RESCHEDULE_PLANS, namespace, name)
+        except errors.NotFound as problem:
+            raise Refused(
+                f"the cluster does not know ReschedulePlans ({problem}); install them: kubectl "
+                "apply -k manifests/rescheduler"
+            ) from None
+        except errors.Forbidden as problem:
+            raise Refused(
+                f"it cannot be asked for ({problem}); ask whoever administers the cluster for the "
+                "right to, and check: kubectl auth can-i create rescheduleplans.rescheduler.io "
+                f"-n {namespace}"
+            ) from None
+        except (errors.Unavailable, errors.Throttled) as problem:
+            if pause is None:
+                raise
+            await clock.sleep(problem.retry_after_seconds or pause)
+    raise AssertionError("unreachable")
+
+
+def _judged(
+    configuration: Configuration,
+    moves: Sequence[Move],
+    stay: tuple[tuple[str, str], ...],
+    gains: Gains,
+    made: Made,
+) -> Judged:
+    namespace = configuration.leader_election.resource_namespace
+    body = reschedule_plan.build(namespace, moves, gains, made) if moves else None
+    return Judged(moves=tuple(moves), stay=stay, body=body)
+
+
+@asynccontextmanager
+async def _observing(
+    kube: KubeApi, clock: Clock, configuration: Configuration
+) -> AsyncIterator[Observer]:
+    usage = replace(configuration.usage, debounce=1)
+    needed = {*planning.needs(configuration.enabled_strategies), NAMESPACES.plural}
+    async with observing(kube, clock, needed & set(sources.BY_NAME), usage) as observer:
+        await observer.settled()
+        yield observer

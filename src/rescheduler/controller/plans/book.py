@@ -1,0 +1,200 @@
+"""All ReschedulePlans of ours, followed by list and watch, and every write of them."""
+
+from collections.abc import AsyncGenerator, Callable
+from typing import Final
+
+import structlog
+
+from rescheduler.clock import Clock
+from rescheduler.kube import KubeApi, ObjectNews, Pauses, Reflector, Relist, errors, follow_objects
+from rescheduler.model import reschedule_plan
+from rescheduler.model.objects import Object, version_of
+from rescheduler.model.reschedule_plan import Standing
+from rescheduler.wire import RESCHEDULE_PLANS
+
+_PAUSES: Final = Pauses(first_seconds=1.0, longest_seconds=5.0, longest_refused_seconds=60.0)
+_TRY_AGAIN_SECONDS: Final = (0.2, 1.0, None)
+
+
+class Book(Reflector[ObjectNews]):
+    """Each write is guarded by the version that was seen: what people do meanwhile counts first,
+    and is looked at again.
+    """
+
+    def __init__(
+        self, kube: KubeApi, clock: Clock, namespace: str, tell: Callable[[], None]
+    ) -> None:
+        super().__init__(clock, RESCHEDULE_PLANS.plural, _PAUSES, Relist.AFTER_TROUBLE)
+        self._kube = kube
+        self._namespace = namespace
+        self._tell = tell
+        self._plans: dict[str, Object] = {}
+        self._told: set[str] = set()
+
+    @property
+    def namespace(self) -> str:
+        return self._namespace
+
+    @property
+    def is_open(self) -> bool:
+        """It can be read."""
+        return self.is_complete and self.refusal is None
+
+    async def listed(self) -> None:
+        """Until all are known, or it is known that they cannot be for now."""
+        while not self.is_settled and self.problem is None:
+            self.forget_changes()
+            if not self.is_settled:
+                await self.changed()
+
+    def all(self) -> list[Object]:
+        return list(self._plans.values())
+
+    def get(self, name: str) -> Object | None:
+        return self._plans.get(name)
+
+    # ------------------------------------------------------------------ writing
+
+    async def create(self, body: Object) -> Object | None:
+        """As it is now; None: it cannot be written, which is told once.
+
+        Raises:
+            NotLeading: we must not write any more.
+        """
+        name = reschedule_plan.name_of(body)
+        for pause in _TRY_AGAIN_SECONDS:
+            try:
+                made = await self._kube.create(RESCHEDULE_PLANS, self._namespace, dict(body))
+            except errors.AlreadyExists:
+                # Ours, whose answer was lost: its name tells its moves and their time.
+                return await self._look_up(name)
+            except (errors.Unavailable, errors.Throttled) as problem:
+                if pause is None:
+                    self._say_once("a plan could not be written", problem)
+                    return None
+                await self._clock.sleep(problem.retry_after_seconds or pause)
+            except errors.NotLeading:
+                raise
+            except errors.KubeError as problem:
+                self._say_once("a plan could not be written", problem)
+                return None
+            else:
+                self.learn(made)
+                return made
+        raise AssertionError("unreachable")
+
+    async def stand(self, plan: Object, standing: Standing) -> Object | None:
+        """Writes how it stands, if that is news. As it is now; None: somebody was faster, or it
+        cannot be written: whoever comes again looks again.
+        """
+        document = reschedule_plan.status_document(plan, standing, self._clock.now())
+        if reschedule_plan.says_the_same(plan, document):
+            return plan
+        metadata = plan["metadata"]
+        change = {
+            "metadata": {"resourceVersion": metadata["resourceVersion"]},
+            "status": document,
+        }
+        try:
+            changed = await self._kube.patch(
+                RESCHEDULE_PLANS,
+                self._namespace,
+                metadata["name"],
+                uid=metadata["uid"],
+                change=change,
+                subresource="status",
+            )
+        except errors.NotFound:
+            self.forget(plan)
+            return None
+        except errors.NotLeading:
+            raise
+        except errors.Conflict:
+            return await self._look_up(metadata["name"], only_look=True)
+        except errors.KubeError as problem:
+            self._say_once("how a plan stands could not be written", problem)
+            return None
+        self.learn(changed)
+        return changed
+
+    async def remove(self, plan: Object) -> None:
+        metadata = plan["metadata"]
+        try:
+            await self._kube.delete(
+                RESCHEDULE_PLANS,
+                self._namespace,
+                metadata["name"],
+                uid=metadata["uid"],
+                resource_version=metadata["resourceVersion"],
+            )
+        except errors.NotFound:
+            self.forget(plan)
+        except errors.NotLeading:
+            raise
+        except errors.KubeError as problem:
+            self._say_once("an old plan could not be deleted", problem)
+        else:
+            self.forget(plan)
+
+    async def _look_up(self, name: str, *, only_look: bool = False) -> Object | None:
+        """`only_look`: learn of it, and no more."""
+        try:
+            found = await self._kube.get(RESCHEDULE_PLANS, self._namespace, name)
+        except errors.NotLeading:
+            raise
+        except errors.KubeError:
+            return None  # the watch tells
+        self.learn(found)
+        return None if only_look else found
+
+    def _say_once(self, words: str, problem: errors.KubeError) -> None:
+        told = f"{words}: {type(problem).__name__}"
+        log = structlog.get_logger()
+        if told in self._told:
+            log.debug(words, problem=str(problem))
+            return
+        self._told.add(told)
+        see = "rbac.yaml, the role rescheduler-scheduler-plans"
+        more = {"see": see} if isinstance(problem, errors.Forbidden) else {}
+        log.warning(words, problem=str(problem), **more)
+
+    # ------------------------------------------------------------------ knowing
+
+    def learn(self, plan: Object) -> None:
+        """What we wrote ourselves, before the watch tells it."""
+        known = self._plans.get(reschedule_plan.name_of(plan))
+        is_same = known is not None and reschedule_plan.uid_of(known) == reschedule_plan.uid_of(
+            plan
+        )
+        if not is_same or known is None or version_of(plan) >= version_of(known):
+            self._plans[reschedule_plan.name_of(plan)] = plan
+            self._tell()
+
+    def forget(self, plan: Object) -> None:
+        known = self._plans.get(reschedule_plan.name_of(plan))
+        if known is not None and reschedule_plan.uid_of(known) == reschedule_plan.uid_of(plan):
+            del self._plans[reschedule_plan.name_of(plan)]
+            self._tell()
+
+    def _open(self, since: str) -> AsyncGenerator[ObjectNews, None]:
+        return follow_objects(self._kube, RESCHEDULE_PLANS, namespace=self._namespace, since=since)
+
+    def _take(self, news: ObjectNews) -> None:
+        if news.complete:
+            listed = {reschedule_plan.name_of(each): each for each in news.present}
+            for name in self._plans.keys() - listed.keys():
+                del self._plans[name]
+        for each in news.gone:
+            self.forget(each)
+        for each in news.present:
+            self.learn(each)
+        self._tell()
+
+    def _forget_all(self) -> None:
+        self._plans = {}
+
+    def _tell_refusal(self, problem: errors.KubeError) -> None:
+        way_out = "apply plan-crd.yaml and rbac.yaml (the role rescheduler-scheduler-plans)"
+        structlog.get_logger().warning(
+            "plans are not written down", problem=str(problem), to_have_them=way_out
+        )

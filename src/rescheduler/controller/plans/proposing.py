@@ -1,0 +1,161 @@
+"""What a pass has decided becomes a plan that people can read; what of it is begun now."""
+
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import replace
+from datetime import datetime
+from typing import Final
+
+import structlog
+
+from rescheduler.clock import Clock
+from rescheduler.config import APPROVE, AUTO, DRY_RUN, Configuration
+from rescheduler.controller.plans.book import Book
+from rescheduler.migrate.queue.plan_run import PlanRun
+from rescheduler.model import reschedule_plan, windows
+from rescheduler.model.moves import Move, Plan
+from rescheduler.model.objects import Object
+from rescheduler.model.reschedule_plan import Made, Origin, Phase, Reason
+
+_DRY_RUN: Final = "mode is DryRun: nothing of it is moved"
+
+
+async def _nothing() -> None:
+    """Nobody keeps them."""
+
+
+class Proposing:
+    def __init__(self, book: Book, clock: Clock, configuration: Configuration) -> None:
+        self.runs: dict[str, PlanRun | None] = {}
+        """By UID of the plan: those that are carried out here; None: about to be."""
+        self.look: Callable[[], Awaitable[None]] = _nothing
+        """Brings all plans up to date at once."""
+        self._book = book
+        self._clock = clock
+        self._configuration = configuration
+        self._is_told = False
+
+    async def propose(self, decided: Plan, moves: Sequence[Move]) -> Sequence[Move]:
+        """Those that are begun now, each with the name of its plan."""
+        now, later = self._shared_out(moves)
+        if not self._book.is_open:
+            self._tell_that_nothing_waits(later)
+            return now
+        await self._leave_to_people(decided, later)
+        return await self._to_be_begun(decided, now) if now else ()
+
+    @property
+    def is_window_open(self) -> bool:
+        return windows.are_open(self._configuration.windows, self._clock.now())
+
+    @property
+    def acts_by_itself(self) -> bool:
+        """Nobody has to say yes, and it is time for it."""
+        return self._configuration.mode == AUTO and self.is_window_open
+
+    def begun(self, run: PlanRun) -> None:
+        """It is carried out from now on."""
+        for name in {move.plan for move in run.left if move.plan}:
+            plan = self._book.get(name)
+            if plan is not None:
+                self.runs[reschedule_plan.uid_of(plan)] = run
+
+    def _shared_out(self, moves: Sequence[Move]) -> tuple[Sequence[Move], Sequence[Move]]:
+        """What is begun at once, and what waits for people."""
+        mode = self._configuration.mode
+        if mode == DRY_RUN:
+            return (), moves
+        if mode == AUTO and self.is_window_open:
+            return moves, ()
+        return [each for each in moves if each.asked], [each for each in moves if not each.asked]
+
+    def _tell_that_nothing_waits(self, later: Sequence[Move]) -> None:
+        if not later or self._is_told or self._configuration.mode != APPROVE:
+            return
+        self._is_told = True
+        structlog.get_logger().warning(
+            "plans cannot be written down, so nobody can approve one, and nothing is moved",
+            problem=self._book.doubt(),
+        )
+
+    # ------------------------------------------------------------------ what waits
+
+    async def _leave_to_people(self, decided: Plan, moves: Sequence[Move]) -> None:
+        if self.acts_by_itself:
+            return
+        now, settings = self._clock.now(), self._configuration.plans
+        plans = self._book.all()
+        refused = reschedule_plan.refused_uids(plans, settings.expire_after_seconds, now)
+        moves = [each for each in moves if each.uid not in refused]
+        standing = reschedule_plan.standing_proposal(plans)
+        if standing is not None and self._stands(standing, moves, now):
+            return
+        if not moves:
+            if standing is not None:
+                await self._book.stand(standing, reschedule_plan.not_needed())
+            return
+        body = self._body(decided, moves, now)
+        made = await self._book.create(body)
+        if made is None:
+            return
+        await self._book.stand(made, self.standing(made))
+        structlog.get_logger().info(
+            "plan proposed",
+            plan=reschedule_plan.name_of(made),
+            moves=reschedule_plan.size_of(made),
+            waits_for=str(self._waits_for(made)[0]),
+        )
+
+    def _stands(self, standing: Object, moves: Sequence[Move], now: datetime) -> bool:
+        """It says the same already, or somebody may be reading it."""
+        kept = moves[: reschedule_plan.MOST_MOVES]
+        if reschedule_plan.likeness(standing) == {(m.uid, m.source, m.target) for m in kept}:
+            return True
+        made = reschedule_plan.created_at(standing)
+        age = (now - made).total_seconds() if made is not None else 0.0
+        return age < self._configuration.plans.review_seconds
+
+    def standing(self, plan: Object) -> reschedule_plan.Standing:
+        """How one stands that nothing of has begun."""
+        is_open = reschedule_plan.is_open(plan)
+        return reschedule_plan.of_waiting(
+            plan,
+            now=self._clock.now(),
+            expire_after_seconds=self._configuration.plans.expire_after_seconds,
+            newest=reschedule_plan.standing_proposal(self._book.all()),
+            moves_pods=self._configuration.mode != DRY_RUN,
+            waits_for=self._waits_for(plan) if is_open else None,
+        )
+
+    def _waits_for(self, plan: Object) -> tuple[Reason | str, str]:
+        if self._configuration.mode == DRY_RUN:
+            return Reason.DRY_RUN, _DRY_RUN
+        name = reschedule_plan.name_of(plan)
+        if self._configuration.mode == AUTO:
+            opens = windows.in_words(self._configuration.windows, self._clock.now())
+            return Reason.OUTSIDE_WINDOW, f"{opens}; not to wait: rescheduler approve {name}"
+        return Reason.NEEDS_APPROVAL, f"rescheduler approve {name}, or reject"
+
+    # ------------------------------------------------------------------ what is begun
+
+    async def _to_be_begun(self, decided: Plan, moves: Sequence[Move]) -> Sequence[Move]:
+        made = await self._book.create(self._body(decided, moves, self._clock.now()))
+        if made is None:
+            return moves
+        self.runs[reschedule_plan.uid_of(made)] = None
+        written = await self._book.stand(
+            made, reschedule_plan.of_running(made, {}, skipped={}, goes_on=True)
+        )
+        if written is not None and reschedule_plan.phase_of(written) is not Phase.RUNNING:
+            return ()  # of an earlier try, and ended since
+        name, known = reschedule_plan.name_of(made), reschedule_plan.uids_of(made)
+        return [replace(each, plan=name) if each.uid in known else each for each in moves]
+
+    def _body(self, decided: Plan, moves: Sequence[Move], now: datetime) -> Object:
+        settings = self._configuration
+        thresholds = {
+            "cpu": settings.cpu_threshold_percent,
+            "memory": settings.memory_threshold_percent,
+        }
+        gains = reschedule_plan.gains_of(decided, moves, thresholds)
+        made = Made(origin=Origin.PASS, mode=settings.mode, at=now)
+        return reschedule_plan.build(self._book.namespace, moves, gains, made)
