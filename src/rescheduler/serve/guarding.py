@@ -1,8 +1,9 @@
 """What a client may cost: a request is short, small and soon over.
 
 aiohttp's server waits for ever for a request that trickles in. Here every request has a time within
-which it is done, and of many connections the oldest makes room for the newest: so whoever holds
-thousands of them open keeps nobody else from his answer. What all of them have sent together is
+which it is done, and of many connections the one that was answered longest ago makes room for the
+newest: so whoever holds thousands of them open keeps nobody else from his answer, nor those who ask
+again and again from their connection. What all of them have sent together is
 bounded, too: beyond that, whoever has sent most is hung up on.
 """
 
@@ -33,12 +34,13 @@ class Limits:
 
 
 class Connections:
-    """Those that are open, the oldest first."""
+    """Those that are open. First whoever was let in, or answered, longest ago."""
 
     def __init__(self, limits: Limits, most: int = MOST_CONNECTIONS) -> None:
         self.limits = limits
         self._most = most
-        self._open: dict[Guarded, None] = {}
+        self._open: dict[asyncio.BaseProtocol, Guarded] = {}
+        """By what they pass on to."""
         self._unanswered_bytes = 0
 
     def __len__(self) -> int:
@@ -46,27 +48,27 @@ class Connections:
 
     def add(self, connection: "Guarded") -> None:
         while len(self._open) >= self._most:
-            next(iter(self._open)).abort()
-        self._open[connection] = None
+            next(iter(self._open.values())).abort()
+        self._open[connection.inner] = connection
 
     def remove(self, connection: "Guarded") -> None:
-        self._open.pop(connection, None)
+        self._open.pop(connection.inner, None)
 
     def count(self, size: int) -> None:
         """So many bytes have come; less than none: so many are done with."""
         self._unanswered_bytes += size
         while self._open and self._unanswered_bytes > self.limits.most_unanswered_bytes:
-            max(self._open, key=lambda each: each.unanswered_bytes).abort()
+            max(self._open.values(), key=lambda each: each.unanswered_bytes).abort()
 
     def answered(self, inner: asyncio.BaseProtocol | None) -> None:
         """The connection behind it waits for its next request now."""
-        for each in self._open:
-            if each.inner is inner:
-                each.rest()
-                return
+        connection = None if inner is None else self._open.pop(inner, None)
+        if connection is not None:
+            self._open[connection.inner] = connection
+            connection.rest()
 
     def abort_all(self) -> None:
-        for each in list(self._open):
+        for each in list(self._open.values()):
             each.abort()
 
 

@@ -150,7 +150,7 @@ class _Extender:
             newcomer = schedule.newcomer(asked.pod)
         except (ValueError, TypeError, AttributeError, KeyError) as problem:
             # Whatever it is, somebody wants it to run.
-            structlog.get_logger().info("cannot read a pod to be scheduled", problem=str(problem))
+            structlog.get_logger().debug("cannot read a pod to be scheduled", problem=str(problem))
             return None
         self._newcomer = asked.pod, newcomer
         return newcomer

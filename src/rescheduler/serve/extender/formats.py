@@ -171,7 +171,9 @@ def _question(
         if "nodenames" in parts:
             sent = _at_most(_MOST_NAMES_BYTES, parts["nodenames"], "NodeNames")
             names, rows = read_names(sent)
-            return Question(pod, names, rows=rows)
+            # Beside nodes, no names are those that nobody cared to write: none would pass.
+            if names or "nodes" not in parts:
+                return Question(pod, names, rows=rows)
         if "nodes" not in parts:
             raise BadRequest("NodeNames: is needed, or Nodes")
         return Question(pod, *_nodes(parts["nodes"]))

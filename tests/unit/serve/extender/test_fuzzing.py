@@ -117,6 +117,45 @@ def test_every_node_is_answered_about_once(
     assert all(type(each["Score"]) is int and 0 <= each["Score"] <= MOST for each in scores)
 
 
+WHOLE = st.sampled_from(
+    [("Pod", "Nodes", "items"), ("pod", "nodes", "Items"), ("pOd", "NODEs", "iteMs")]
+)
+NO_NAMES = st.sampled_from([{}, {"NodeNames": None}, {"NodeNames": []}, {"nodenames": []}])
+
+
+@given(pod=PODS, names=NAMES, keys=WHOLE, known=tables(), more=STRANGE, no_names=NO_NAMES)
+def test_every_whole_node_is_answered_about_once(  # noqa: PLR0913
+    runner: asyncio.Runner,
+    *,
+    pod: Any,  # noqa: ANN401 - anything
+    names: list[str],
+    keys: tuple[str, str, str],
+    known: NodeTable,
+    more: Any,  # noqa: ANN401 - anything
+    no_names: dict[str, Any],
+) -> None:
+    """As they came, where a scheduler sends them whole; names beside them may be left out."""
+    BOARD.publish_offer(Offer(known, RULES))
+    nodes = [{"spec": more, "metadata": {"name": name, "labels": more}} for name in names]
+    body = {keys[0]: pod, keys[1]: {keys[2]: nodes, "metadata": {}}, **no_names}
+    status, answer = ask(runner, "/filter", msgspec.json.encode(body))
+    if status == 400:
+        assert not isinstance(pod, dict)
+        return
+    found = msgspec.json.decode(answer)
+    assert found["NodeNames"] is None
+    passed = found["Nodes"]["items"]
+    refused, closed = found["FailedNodes"], found["FailedAndUnresolvableNodes"]
+    answered = [*(each["metadata"]["name"] for each in passed), *refused, *closed]
+    assert sorted(answered) == sorted(names)
+    assert passed or {*closed} == {*names}
+    sent = msgspec.json.decode(msgspec.json.encode(nodes))
+    assert all(each in sent for each in passed)
+    status, answer = ask(runner, "/prioritize", msgspec.json.encode(body))
+    assert status == 200
+    assert [each["Host"] for each in json.loads(answer)] == names
+
+
 @given(sent=st.binary(max_size=300), path=st.sampled_from(["/filter", "/prioritize"]))
 def test_rubbish_is_refused_in_words(runner: asyncio.Runner, sent: bytes, path: str) -> None:
     status, answer = ask(runner, path, sent)

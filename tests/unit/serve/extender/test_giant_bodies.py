@@ -109,6 +109,23 @@ def test_of_many_that_send_much_the_greediest_are_hung_up_on() -> None:
     assert len(clients) - hung_up_on <= 4
 
 
+def test_who_asks_again_and_again_keeps_the_connection() -> None:
+    """However many others are opened, and say nothing."""
+    with port() as at, contextlib.ExitStack() as stack:
+        connection = http.client.HTTPConnection("127.0.0.1", at, timeout=30)
+        stack.callback(connection.close)
+        for _ in range(20):
+            connection.request("POST", "/filter", b'{"Pod":{},"NodeNames":["a"]}')
+            connection.getresponse().read()
+            kept = connection.sock
+            assert kept is not None
+            for _ in range(20):
+                stack.enter_context(socket.create_connection(("127.0.0.1", at)))
+        connection.request("POST", "/filter", b'{"Pod":{},"NodeNames":["a"]}')
+        assert connection.getresponse().status == http.client.OK
+        assert connection.sock is kept
+
+
 def answered(at: int) -> list[str]:
     connection = http.client.HTTPConnection("127.0.0.1", at, timeout=30)
     connection.request("POST", "/filter", b'{"Pod":{},"NodeNames":["a"]}')
