@@ -40,7 +40,10 @@ kubectl -n shop run cache-0 --image=app:1
 kubectl -n shop wait --for=condition=Ready pod/cache-0 --timeout=60s
 """
 INSTALLED = "kubectl apply -k manifests/overlays/without-deployment\n" + SHOP
-LEADER = "rescheduler run > leader.log 2>&1 &\n"
+LEADER = """
+rescheduler run > leader.log 2>&1 &
+kubectl -n kube-system wait --for=create lease/rescheduler --timeout=60s
+"""
 GIVEN_BACK = f"kubectl uncordon worker-1\nkubectl label node worker-1 {MAINTENANCE}-\n"
 
 BEFORE = {
@@ -65,7 +68,9 @@ END
 BEFORE_COMMAND = {
     ".venv/bin/rescheduler migrate POD -n NAMESPACE": GIVEN_BACK + CACHE + LEADER,
     ".venv/bin/rescheduler cleanup --all": "kill $(jobs -p) || true\nwait\n",
-    "curl -s localhost:8081/readyz?verbose": "until curl -sf localhost:8081/readyz; do :; done\n",
+    "curl -s localhost:8081/readyz?verbose": (
+        "curl -sf --retry 60 --retry-delay 1 --retry-all-errors localhost:8081/readyz\n"
+    ),
 }
 TRANSLATED = {
     ("docs/deployment-guide.zh-CN.md", chinese): BEFORE["docs/deployment-guide.md", english]
