@@ -109,7 +109,7 @@ check: .venv/installed-dev ## Format, lint, types, layers; links of the docs, an
 	@folder=$$(mktemp -d) && trap "rm -r $$folder" EXIT && $(MKDOCS) build --strict --site-dir "$$folder"
 
 .PHONY: docs
-docs: .venv/installed-dev ## Build the documentation into site/, for any web server or to be opened as files
+docs: .venv/installed-dev ## Build the documentation into site/, for any web server
 	$(MKDOCS) build --strict
 
 .PHONY: pictures

@@ -20,6 +20,8 @@ PAGES = (
     "CONTRIBUTING.md",
     *sorted(f"docs/{path.name}" for path in (ROOT / "docs").glob("*.md")),
 )
+TRANSLATED = ".zh-CN."
+"""In the names of pages that say in Chinese what others say in English."""
 EXCEPTIONS = "docs/testing.md"
 """Has the table of what is not run."""
 

@@ -8,7 +8,9 @@ from pathlib import Path
 import pytest
 
 from tests.documented import (
+    PAGES,
     ROOT,
+    TRANSLATED,
     a_clone,
     commands,
     everywhere,
@@ -62,6 +64,11 @@ def test_make_knows_it(command: str) -> None:
     assert ended.returncode == 0, ended.stderr
 
 
+@pytest.mark.parametrize("failing", ["false\ntrue", "rescheduler plan -f nowhere.json | cat"])
+def test_one_that_fails_is_noticed(failing: str, clone: Path) -> None:
+    assert run(failing, clone, {}, timeout=60).returncode != 0
+
+
 def test_what_is_not_run_is_shown_somewhere_and_has_a_reason() -> None:
     shown = {each.text for each in ALL}
     assert len(exceptions()) > 5
@@ -71,6 +78,14 @@ def test_what_is_not_run_is_shown_somewhere_and_has_a_reason() -> None:
         for path, name in re.findall(r"`(tests/[^`:]+)(?:::(\w+))?`", reason):
             assert (ROOT / path).exists(), path
             assert f"def {name}(" in (ROOT / path).read_text() if name else True
+
+
+@pytest.mark.parametrize("page", [each for each in PAGES if TRANSLATED in each])
+def test_a_translation_has_the_same_commands(page: str) -> None:
+    """But for comments in what they write into files."""
+    both = [commands(each) for each in (page, page.replace(TRANSLATED, "."))]
+    chinese, english = ([each.text.partition("\n")[0] for each in found] for found in both)
+    assert chinese == english
 
 
 def test_commands_are_found_as_they_are_written() -> None:

@@ -15,6 +15,8 @@ from typer.testing import CliRunner
 from rescheduler import config
 from rescheduler.cli.app import app
 from rescheduler.config import settings_beside_defaults
+from rescheduler.model import strategies
+from rescheduler.model.podmigration import Step
 
 ROOT = Path(__file__).parents[2]
 HEADER = "apiVersion: rescheduler.io/v1alpha1\nkind: ReschedulerConfiguration\n"
@@ -140,6 +142,15 @@ def test_the_comparison_has_figures_of_the_readme() -> None:
     rows = re.findall(r"(?m)^\| \([a-f]\) .*\|$", (ROOT / "docs/comparison.md").read_text())
     assert len(rows) > 5
     assert [row for row in rows if f"\n{row}" not in readme] == []
+
+
+def test_concepts_name_strategies_and_steps_in_their_order() -> None:
+    text = (ROOT / "docs/concepts.md").read_text()
+    assert re.findall(r"(?m)^\| `(\w+)` \|", text) == list(strategies.ALL)
+    [timeline] = re.findall(r"(?m)^ step +(.*)$", text)
+    steps = [each.value for each in Step]
+    assert len(timeline.split()) == 7
+    assert sorted(timeline.split(), key=steps.index) == timeline.split()
 
 
 def test_every_symptom_is_produced_by_a_test_that_is_there() -> None:
