@@ -19,7 +19,7 @@ from tests.scenarios.every_way import SETTINGS, WAYS, Way
 from tests.scenarios.judging import assert_nothing_of_ours_is_left
 from tests.scenarios.left_behind import Scene
 from tests.scenarios.looping import as_admin, cleanup, controller, election
-from tests.scenarios.own_cluster import OwnCluster
+from tests.scenarios.own_cluster import OwnCluster, OwnEmbedded
 from tests.scenarios.pausing import SAYS_PAUSED
 from tests.scenarios.test_crash_matrix import is_complete
 from tests.scenarios.world import World
@@ -58,7 +58,9 @@ async def test_what_it_left_is_brought_to_its_end(own: OwnCluster, scene: Scene,
         for app in way.apps:
             await world.wait(f"{app} is complete", partial(is_complete, world, app))
         audit = await world.audit(auditor)
-    if how == "at-once":
+    # On a real one too much differs: a copy that the embedded API server has completed is not what
+    # this one makes of its siblings, and is taken back.
+    if how == "at-once" and isinstance(own, OwnEmbedded):
         ended = [record["status"] for record in await world.records()]
         assert [each["phase"] for each in ended] == [way.ends] * len(way.apps), ended
         assert code in (0, way.code)
