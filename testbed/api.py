@@ -11,6 +11,7 @@ from typing import Any, Self
 
 import aiohttp
 
+from testbed import build
 from testbed.sockets import Sockets
 
 Object = dict[str, Any]
@@ -41,7 +42,7 @@ KINDS: Mapping[str, tuple[str, str, bool]] = {
     "CSINode": ("storage.k8s.io/v1", "csinodes", False),
     "VolumeAttachment": ("storage.k8s.io/v1", "volumeattachments", False),
     "MutatingAdmissionPolicy": (
-        "admissionregistration.k8s.io/v1",
+        build.POLICIES,
         "mutatingadmissionpolicies",
         False,
     ),
@@ -61,7 +62,7 @@ KINDS: Mapping[str, tuple[str, str, bool]] = {
         False,
     ),
     "MutatingAdmissionPolicyBinding": (
-        "admissionregistration.k8s.io/v1",
+        build.POLICIES,
         "mutatingadmissionpolicybindings",
         False,
     ),

@@ -26,6 +26,7 @@ __all__ = [
     "DEFAULT_MINOR",
     "FOR_TESTS",
     "PINS",
+    "POLICIES",
     "BuildError",
     "cache_root",
     "is_built",
@@ -36,6 +37,11 @@ __all__ = [
 
 # KUBERNETES=1.35 runs whatever is run on that version.
 DEFAULT_MINOR = os.environ.get("KUBERNETES") or "1.36"
+
+POLICIES = f"admissionregistration.k8s.io/{'v1beta1' if DEFAULT_MINOR == '1.35' else 'v1'}"
+"""Where that version has policies that change objects: tests afflict copies by them. We ourselves
+know of v1 only.
+"""
 
 # In this order: the later ones ask for the control plane's versions of most of their modules, so
 # that they find them compiled.

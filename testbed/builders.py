@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
+from testbed import build
 from testbed.api import Object
 
 BEHAVIOUR = "testbed.rescheduler.io/"
@@ -156,7 +157,7 @@ def _mutation(
 ) -> tuple[Object, Object]:
     group = {"apiGroups": [""], "apiVersions": ["v1"], "operations": ["CREATE"]}
     policy = {
-        "apiVersion": "admissionregistration.k8s.io/v1",
+        "apiVersion": build.POLICIES,
         "kind": "MutatingAdmissionPolicy",
         "metadata": {"name": name},
         "spec": {
@@ -171,7 +172,7 @@ def _mutation(
         },
     }
     binding = {
-        "apiVersion": "admissionregistration.k8s.io/v1",
+        "apiVersion": build.POLICIES,
         "kind": "MutatingAdmissionPolicyBinding",
         "metadata": {"name": name},
         "spec": {"policyName": name},

@@ -6,7 +6,7 @@ from typing import Any
 
 import yaml
 
-from testbed import neighbours
+from testbed import build, neighbours
 from testbed.credentials import FRONT_PROXY, write_secret
 
 HERE = Path(__file__).parent
@@ -14,6 +14,13 @@ HERE = Path(__file__).parent
 Options = Mapping[str, Any]
 
 _MANY_REQUESTS = ["--kube-api-qps=500", "--kube-api-burst=1000"]
+
+# Where they are not on by themselves.
+_POLICIES_OF_TESTS = (
+    [f"--runtime-config={build.POLICIES}=true", "--feature-gates=MutatingAdmissionPolicy=true"]
+    if build.POLICIES.endswith("beta1")
+    else []
+)
 
 # Those of the user "testbed", with the password "testbed", as Prometheus wants them: by bcrypt.
 BASIC_AUTH_USER = BASIC_AUTH_PASSWORD = "testbed"  # noqa: S105 - on loopback, while a test runs
@@ -110,6 +117,7 @@ def _api_server(folder: Path, ports: Mapping[str, int], _: Options) -> list[str]
         "--requestheader-extra-headers-prefix=X-Remote-Extra-",
         f"--proxy-client-cert-file={folder / 'front-proxy.crt'}",
         f"--proxy-client-key-file={folder / 'front-proxy.key'}",
+        *_POLICIES_OF_TESTS,
     ]
 
 

@@ -110,6 +110,30 @@ async def test_installed_and_gone_without_a_trace(
     await until(kube, before)
 
 
+@pytest.mark.parametrize(
+    ("mode", "expected"),
+    [
+        ("DryRun", LOOKING | DEPLOYED),
+        ("Auto", LOOKING | MOVING | POLICY | DEPLOYED | {BUDGET}),
+    ],
+)
+async def test_what_the_program_prints_is_installed_and_gone_likewise(
+    bare_instance: Instance, kubectl: Path, tmp_path: Path, mode: str, expected: set[str]
+) -> None:
+    """`rescheduler install --print | kubectl apply -f -`."""
+    kube = Kubectl(kubectl, bare_instance, tmp_path)
+    before = await kube.inventory()
+    command = [sys.executable, "-m", "rescheduler", "install", "--print", "--mode", mode]
+    printed = await asyncio.to_thread(subprocess.run, command, capture_output=True, check=True)
+    file = tmp_path / "printed.yaml"
+    file.write_bytes(printed.stdout)
+    await kube("apply", "-f", str(file))
+    by_itself = {"apiservice.apiregistration.k8s.io/v1alpha1.rescheduler.io"}
+    await until(kube, before | expected | by_itself)
+    await kube("delete", "-f", str(file))
+    await until(kube, before)
+
+
 async def test_the_second_scheduler_is_installed_and_gone_likewise(
     bare_instance: Instance, kubectl: Path, tmp_path: Path
 ) -> None:

