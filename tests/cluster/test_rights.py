@@ -63,20 +63,22 @@ async def test_every_right_is_used_and_none_is_missing(world: World) -> None:
 
 
 async def _move_a_pod(world: World) -> None:
-    """As the leader, and reading a record anew that somebody else wrote meanwhile."""
+    """As the leader, and reading a record and a plan anew that others wrote meanwhile."""
     election = {"leaderElect": True, "resourceNamespace": world.name}
     async with world.faults() as proxy:
         status = Match(verb="patch", resource="podmigrations", subresource="status")
         refused = proxy.on(status, conflict(), times=1)
+        plan = Match(verb="patch", resource="rescheduleplans", subresource="status")
+        proxy.on(plan, conflict(), times=1)
         moved = await world.run(leaderElection=election)
         assert refused.fired
     assert moved.code == 0, moved
 
 
 async def _take_a_copy_back(world: World) -> None:
-    """And delete the records of what is over."""
+    """And delete the records and the plans of what is over."""
     await world.afflict_copies(crashes="true")
-    taken_back = await world.run(migration={"retention": {"maxAge": "0s"}})
+    taken_back = await world.run(migration={"retention": {"maxAge": "0s"}}, plans={"keep": 0})
     assert taken_back.code == 1, taken_back
 
 

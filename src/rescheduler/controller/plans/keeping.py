@@ -112,9 +112,10 @@ class Keeper:
             words = f"of another version, or written by hand: {problem!r}"
             self._log.warning("plan ignored", plan=reschedule_plan.name_of(plan), because=words)
             return
-        if reschedule_plan.phase_of(plan) is Phase.RUNNING:
+        is_here = reschedule_plan.uid_of(plan) in self._proposing.runs
+        if is_here or reschedule_plan.phase_of(plan) is Phase.RUNNING:
             await self._follow(plan, moves)
-        elif reschedule_plan.uid_of(plan) not in self._proposing.runs:
+        elif reschedule_plan.name_of(plan) not in self._proposing.to_be_begun:
             await self._look_at_waiting(plan, moves)
 
     # ------------------------------------------------------------------ that waits

@@ -14,8 +14,9 @@ from rescheduler.migrate.queue.plan_run import PlanRun
 from rescheduler.model import reschedule_plan, windows
 from rescheduler.model.moves import Move, Plan
 from rescheduler.model.objects import Object
-from rescheduler.model.reschedule_plan import Made, Origin, Phase, Reason
+from rescheduler.model.reschedule_plan import Made, Origin, Reason
 
+_SAME_NAMES: Final = 3
 _DRY_RUN: Final = "mode is DryRun: nothing of it is moved"
 
 
@@ -27,6 +28,10 @@ class Proposing:
     def __init__(self, book: Book, clock: Clock, configuration: Configuration) -> None:
         self.runs: dict[str, PlanRun | None] = {}
         """By UID of the plan: those that are carried out here; None: about to be."""
+        self.to_be_begun: set[str] = set()
+        """Names of plans that are being written to be begun: the watch may tell of one before the
+        answer to our own request does, and it does not wait for anybody.
+        """
         self.look: Callable[[], Awaitable[None]] = _nothing
         """Brings all plans up to date at once."""
         self._book = book
@@ -138,24 +143,32 @@ class Proposing:
     # ------------------------------------------------------------------ what is begun
 
     async def _to_be_begun(self, decided: Plan, moves: Sequence[Move]) -> Sequence[Move]:
-        made = await self._book.create(self._body(decided, moves, self._clock.now()))
-        if made is None:
-            return moves
-        self.runs[reschedule_plan.uid_of(made)] = None
-        written = await self._book.stand(
-            made, reschedule_plan.of_running(made, {}, skipped={}, goes_on=True)
-        )
-        if written is not None and reschedule_plan.phase_of(written) is not Phase.RUNNING:
-            return ()  # of an earlier try, and ended since
-        name, known = reschedule_plan.name_of(made), reschedule_plan.uids_of(made)
-        return [replace(each, plan=name) if each.uid in known else each for each in moves]
+        now = self._clock.now()
+        for number in range(_SAME_NAMES):
+            body = self._body(decided, moves, now, number)
+            name = reschedule_plan.name_of(body)
+            self.to_be_begun.add(name)
+            try:
+                made = await self._book.create(body)
+                if made is None:
+                    return moves
+                if reschedule_plan.is_over(made):
+                    continue  # of one who died in this very second
+                self.runs[reschedule_plan.uid_of(made)] = None
+                running = reschedule_plan.of_running(made, {}, skipped={}, goes_on=True)
+                await self._book.stand(made, running)
+            finally:
+                self.to_be_begun.discard(name)
+            known = reschedule_plan.uids_of(made)
+            return [replace(each, plan=name) if each.uid in known else each for each in moves]
+        return moves
 
-    def _body(self, decided: Plan, moves: Sequence[Move], now: datetime) -> Object:
+    def _body(self, decided: Plan, moves: Sequence[Move], now: datetime, number: int = 0) -> Object:
         settings = self._configuration
         thresholds = {
             "cpu": settings.cpu_threshold_percent,
             "memory": settings.memory_threshold_percent,
         }
         gains = reschedule_plan.gains_of(decided, moves, thresholds)
-        made = Made(origin=Origin.PASS, mode=settings.mode, at=now)
+        made = Made(origin=Origin.PASS, mode=settings.mode, at=now, number=number)
         return reschedule_plan.build(self._book.namespace, moves, gains, made)

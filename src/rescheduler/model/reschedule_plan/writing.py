@@ -64,6 +64,8 @@ class Made:
     """None: nobody has said yes yet."""
     undoes: str = ""
     all_or_nothing: bool = False
+    number: int = 0
+    """Of those that are alike, and made in the same second."""
 
 
 def build(namespace: str, moves: Sequence[Move], gains: Gains, made: Made) -> Document:
@@ -101,7 +103,9 @@ def build(namespace: str, moves: Sequence[Move], gains: Gains, made: Made) -> Do
 
 def name(moves: Sequence[Move], made: Made) -> str:
     told = [f"{each.uid}/{each.source}/{each.target}" for each in moves]
-    digest = hashlib.sha256("\n".join([made.origin, made.undoes, *told]).encode()).hexdigest()
+    digest = hashlib.sha256(
+        "\n".join([made.origin, made.undoes, str(made.number), *told]).encode()
+    ).hexdigest()
     return f"{made.origin.lower()}-{made.at.astimezone(UTC):%Y%m%d-%H%M%S}-{digest[:6]}"
 
 
