@@ -144,7 +144,8 @@ async def _one(replica: Extended) -> AsyncIterator[Running]:
 async def test_a_scheduler_that_trusts_our_own_ca(own: OwnControlPlane, kubectl: Path) -> None:
     world, kube = own.real, Kubectl(kubectl, own.owned.instance, own.real.folder)
     component = ("-k", composed(world.folder / "mine", "extender"))
-    await world.add_nodes(4, cpu="64", memory="64Gi", pods="250")
+    # Bursts come until a certificate is renewed, which takes half a minute: there is room for many.
+    await world.add_nodes(4, cpu="640", memory="640Gi", pods="2500")
     replicas = [a_replica(own, name) for name in ("one", "two")]
     async with started(*replicas) as processes:
         for process in processes:
