@@ -44,7 +44,7 @@ async def test_leaves_alone_whose_sibling_would_go_first(world: Scene) -> None:
         audit = await world.audit(auditor)
     assert run.code == 1, run
     assert "lowest deletion cost" in run.summary
-    assert {write.resource for write in audit.writes()} == {"podmigrations"}
+    assert {write.resource for write in audit.writes()} == {"podmigrations", "rescheduleplans"}
     assert audit.replicas_missing() == []
 
 
