@@ -63,6 +63,7 @@ BEFORE = {
     ),
     ("docs/operating.md", "In the cluster"): INSTALLED + LEADER,
     ("docs/operating.md", "Status and single moves"): "rescheduler resume\n" + GIVEN_BACK + CACHE,
+    ("docs/plans.md", ""): INSTALLED + LEADER,
     ("docs/runbooks.md", ""): INSTALLED + LEADER,
     ("docs/scheduling.md", "With the scheduler that you have"): """
 cat > kustomization.yaml <<END
