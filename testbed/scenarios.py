@@ -48,6 +48,8 @@ class Scene(ABC):
     nodes: list[str] = field(default_factory=list)
     policies: list[Object] = field(default_factory=list)
     """What was made outside of the namespace, and goes with it."""
+    configured: Path = field(default=Path("config.yaml"), init=False)
+    """The file of settings that was written last."""
 
     # ------------------------------------------------------------------ create
 
@@ -382,6 +384,7 @@ class Scene(ABC):
         # A process follows its file: what is written for another one must not be taken for news.
         path = self.folder / f"config-{sha256(text.encode()).hexdigest()[:10]}.yaml"
         path.write_text(text)
+        self.configured = path
         return path
 
     @abstractmethod
