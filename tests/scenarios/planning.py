@@ -34,8 +34,10 @@ async def wait_for_plan(world: Scene, **status: Any) -> Object:  # noqa: ANN401
 
 
 async def command(world: Scene, *arguments: str) -> Ended:
-    """As an administrator types it, with the configuration that is in force."""
-    return await as_admin(world, *arguments, "--config", str(world.folder / "config.yaml"))
+    """As an administrator types it, with the configuration that was written last."""
+    written = world.folder.glob("config-*.yaml")
+    path = max(written, key=lambda each: each.stat().st_mtime_ns)
+    return await as_admin(world, *arguments, "--config", str(path))
 
 
 async def annotate(world: Scene, name: str, approval: str | None) -> None:
