@@ -301,7 +301,8 @@ async def test_inside_of_a_window_it_moves_by_itself(world: World) -> None:
     async with controller(world, **closed, **election(world)) as running:
         await wait_for_plan(world, phase="Waiting", reason="OutsideWindow")
         opened = {**closed, "windows": _window(world, hours_from_now=-1)}
-        world.configuration(**opened, **election(world))
+        in_force = world.configuration(**closed, **election(world))
+        in_force.write_text(world.configuration(**opened, **election(world)).read_text())
         await running.says("configuration changed")
         await wait_for_plan(world, phase="Completed", reason="AllMoved")
         [waited] = [each for each in await plans(world) if each["status"]["phase"] == "Superseded"]
