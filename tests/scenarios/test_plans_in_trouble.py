@@ -1,10 +1,23 @@
 """Plans that cannot be written, or that others write, too: moves go on, and nothing piles up."""
 
 import asyncio
+from datetime import UTC, datetime
 
 import pytest
 
-from testbed.api import Object
+from rescheduler.model import reschedule_plan
+from rescheduler.model.moves import Move, NodeLoad
+from rescheduler.model.reschedule_plan import (
+    Gains,
+    Made,
+    Origin,
+    Phase,
+    Progress,
+    Reason,
+    Standing,
+    State,
+)
+from testbed.api import Object, path_of
 from testbed.faultproxy import Fault, Match, delay, fail, throttled
 from tests.scenarios.deploying import deploy_web
 from tests.scenarios.looping import controller, election
@@ -75,3 +88,56 @@ async def test_one_that_only_looks_does_not_quarrel_with_the_leader(world: World
             await looking.says("pass ended", times=4)
             [found] = await plans(world)
     assert found["metadata"]["resourceVersion"] == plan["metadata"]["resourceVersion"]
+
+
+async def test_the_largest_plan_finds_room_from_its_first_write_to_its_last(world: World) -> None:
+    """However long the names and words in it are: one whose end cannot be written never ends."""
+    name, uid, words = "n" * 253, "01234567-89ab-cdef-0123-456789ab{:04d}", "why " * 1000
+    moves = [
+        Move(
+            namespace="s" * 63,
+            pod=name,
+            uid=uid.format(number),
+            source=name,
+            target=name,
+            strategy="LoadBalancing",
+            reason=words,
+        )
+        for number in range(600)
+    ]
+    nodes = [
+        NodeLoad(
+            node=f"{name[:-4]}{number:04d}",
+            before={"cpu": 50.0, "memory": 50.0},
+            after={"cpu": 50.0, "memory": 50.0},
+            pods_before=110,
+            pods_after=110,
+            eligible=True,
+        )
+        for number in range(1000)
+    ]
+    now = datetime(2026, 1, 5, tzinfo=UTC)
+    made = Made(origin=Origin.PASS, mode="Auto", at=now)
+    gains = Gains(summary=words * 2, loads="requests", overloaded=(1, 0), nodes=nodes)
+    body = reschedule_plan.build(world.name, moves, gains, made)
+    found = await world.api.create(dict(body))
+    assert (found["spec"]["total"], found["spec"]["leftOut"]) == (500, 100)
+    ended = [
+        Progress(
+            uid=uid.format(number),
+            state=State.FAILED,
+            migration=name,
+            reason="NotMovable",
+            message=words,
+            successor={"name": name, "uid": uid.format(number), "node": name},
+        )
+        for number in range(500)
+    ]
+    standing = Standing(phase=Phase.COMPLETED, reason=Reason.NONE_MOVED, moves=ended)
+    status = reschedule_plan.status_document(found, standing, now)
+    path = path_of("ReschedulePlan", world.name, found["metadata"]["name"])
+    merge = "application/merge-patch+json"
+    change = {"status": status}
+    await world.api.request("PATCH", f"{path}/status", body=change, content_type=merge)
+    [kept] = await plans(world)
+    assert reschedule_plan.says_the_same(kept, status)
