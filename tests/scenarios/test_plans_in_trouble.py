@@ -21,7 +21,7 @@ from testbed.api import Object, path_of
 from testbed.faultproxy import Fault, Match, delay, fail, throttled
 from tests.scenarios.deploying import deploy_web
 from tests.scenarios.looping import controller, election
-from tests.scenarios.planning import plans, wait_for_plan
+from tests.scenarios.planning import command, plans, wait_for_plan
 from tests.scenarios.world import World
 
 PLANS = "rescheduleplans"
@@ -77,6 +77,19 @@ def _by_hand(world: World, number: int) -> Object:
         "metadata": {"name": f"mine-{number}", "namespace": world.name},
         "spec": {"moves": [pod]},
     }
+
+
+async def test_what_cannot_be_a_name_is_not_there(world: World) -> None:
+    """An empty one is all of them to the API server, and with a slash it is something else."""
+    await world.api.create(_by_hand(world, 1))
+    world.configuration(**election(world))
+    for verb in ("approve", "reject", "undo"):
+        for name in ("", "mine-1/status", "../../pods", "Mine 1"):
+            said = await command(world, verb, name)
+            assert (said.code, said.out) == (1, ""), (verb, name, said)
+            assert "not found" in said.err, (verb, name, said)
+    [plan] = await plans(world)
+    assert "annotations" not in plan["metadata"]
 
 
 async def test_one_that_only_looks_does_not_quarrel_with_the_leader(world: World) -> None:
