@@ -104,10 +104,12 @@ class AsDeployed:
             "PYTHONPATH": str(redirecting),
             "KUBERNETES_SERVICE_HOST": server.hostname or "",
             "KUBERNETES_SERVICE_PORT": str(server.port),
-            **{each["name"]: self._from_the_pod(each) for each in self.container["env"]},
+            **{each["name"]: self._value(each) for each in self.container["env"]},
         }
 
-    def _from_the_pod(self, variable: Object) -> str:
+    def _value(self, variable: Object) -> str:
+        if "value" in variable:
+            return str(variable["value"])
         told: dict[str, str] = {
             "metadata.name": self._name,
             "metadata.namespace": self._namespace,

@@ -63,7 +63,9 @@ async def _look(kube: Kubectl, own: World) -> None:
     assert ended["planned"] > 0
     assert not [each for each in stopped.lines if each["level"] in ("error", "critical")]
     asked = requests(own.instance)
-    assert {each["verb"] for each in asked} <= READING
+    # Plans are written down, and nothing else.
+    written = [each for each in asked if each["verb"] not in READING]
+    assert {each["objectRef"]["resource"] for each in written} <= {"rescheduleplans"}
     assert [each for each in asked if each["responseStatus"]["code"] == 403] == []
     for verb, resource in (("create", "pods/eviction"), ("patch", "pods"), ("create", "events")):
         assert (await _may(kube, verb, resource)) == "no"

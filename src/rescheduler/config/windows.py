@@ -75,11 +75,15 @@ def _is_known(item: Place, zone: str) -> bool:
     try:
         ZoneInfo(zone)
     except (ZoneInfoNotFoundError, ValueError, OSError):
-        near = nearest(zone, sorted(available_timezones()))
+        known = sorted(available_timezones())
+        near = nearest(zone, known)
         meant = f"; did you mean {quoted(near)}?" if near else ""
-        item.at("zone").refuse(
-            f"{quoted(zone)} is no time zone such as Europe/Berlin, or this machine has no "
-            f"tzdata{meant}"
-        )
+        words = f"{quoted(zone)} is no time zone such as Europe/Berlin{meant}"
+        if not known:
+            words = (
+                f"{quoted(zone)} cannot be looked up, as there are no time zones on this machine: "
+                "install the package tzdata, of the system or by pip install tzdata"
+            )
+        item.at("zone").refuse(words)
         return False
     return True

@@ -66,7 +66,9 @@ class Proposes(Protocol):
 
     async def propose(self, decided: Plan, moves: Sequence[Move]) -> Sequence[Move]: ...
 
-    def begun(self, run: PlanRun) -> None: ...
+    def begun(self, run: PlanRun | None) -> None:
+        """Of what was proposed last; None: nothing was begun."""
+        ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -138,7 +140,7 @@ class Passes:
         if self._proposing is not None and not self._stopping and not self._is_paused():
             moves = [*await self._proposing.propose(decided, moves)]
         run = self._begin(moves)
-        if run is not None and self._proposing is not None:
+        if self._proposing is not None:
             self._proposing.begun(run)
         return Pass(snapshot=snapshot, plan=decided, run=run)
 

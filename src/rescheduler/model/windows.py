@@ -14,8 +14,10 @@ DAYS: Final = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
 MINUTES_OF_A_DAY: Final = 24 * 60
 _QUARTER: Final = timedelta(minutes=15)
 """Clocks are put forward and back at such times only."""
-_LOOK_AHEAD: Final = timedelta(days=9)
-"""Every window opens once a week at least; in the longest night, an hour later."""
+_LOOK_AHEAD: Final = timedelta(days=16)
+"""Every window opens once a week, but for one that is within the hour that clocks put forward leave
+out: that one does not open in that week.
+"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -40,3 +40,9 @@ def test_refused(window: object, field: str, words: str) -> None:
         samples.parsed(samples.own(windows=window))
     assert f"{field}: " in str(refusal.value)
     assert words in str(refusal.value)
+
+
+def test_where_there_are_no_zones_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("rescheduler.config.windows.available_timezones", set)
+    with pytest.raises(ConfigurationError, match=r"windows\[0\]\.zone: .* pip install tzdata"):
+        samples.parsed(samples.own(windows=[{"zone": "Nowhere/Here"}]))

@@ -8,7 +8,7 @@ from rescheduler.clock import SystemClock
 from rescheduler.config import Configuration
 from rescheduler.controller.passes import Passes
 from rescheduler.migrate import Outcome
-from rescheduler.migrate.queue.plan_run import Handle
+from rescheduler.migrate.queue.plan_run import Handle, PlanRun
 from rescheduler.model.moves import Denial, Move, Plan, Way
 from rescheduler.model.snapshot import Snapshot
 from rescheduler.observe.state import ClusterState
@@ -126,3 +126,25 @@ async def test_told_to_stop_while_it_plans_it_begins_nothing() -> None:
     purpose.while_planning = passes.stop
     assert (await passes.one()).run is None
     assert observer.assumed == []
+
+
+@dataclass
+class Proposing:
+    while_writing: Callable[[], None] = lambda: None
+    told: list[PlanRun | None] = field(default_factory=list)
+
+    async def propose(self, _: Plan, moves: Sequence[Move]) -> Sequence[Move]:
+        self.while_writing()
+        return moves
+
+    def begun(self, run: PlanRun | None) -> None:
+        self.told.append(run)
+
+
+async def test_stopped_while_it_writes_its_plan_it_says_that_nothing_was_begun() -> None:
+    """Else the plan would be taken for one that is about to begin, for ever."""
+    proposing = Proposing()
+    passes = Passes(SystemClock(), Observer(), Migrator(), Purpose(), proposing=proposing)
+    proposing.while_writing = passes.stop
+    assert (await passes.one()).run is None
+    assert proposing.told == [None]

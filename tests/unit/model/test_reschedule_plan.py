@@ -104,7 +104,9 @@ def test_a_plan_is_bounded() -> None:
     found = plan(*many)
     assert len(found["spec"]["moves"]) == found["spec"]["total"] == reschedule_plan.MOST_MOVES
     assert found["spec"]["leftOut"] == 3
-    assert max(len(each["reason"]) for each in found["spec"]["moves"]) == 1024
+    assert max(len(each["reason"]) for each in found["spec"]["moves"]) == 200
+    [alone] = plan(many[0])["spec"]["moves"]
+    assert len(alone["reason"]) == 1024
 
 
 def test_gains_are_of_the_nodes_that_are_touched() -> None:
@@ -187,6 +189,29 @@ def test_pods_of_a_rejected_plan_rest_for_a_while() -> None:
     assert not reschedule_plan.refused_uids(
         [plan(phase="Expired", completionTime=ended)], HOUR, NOW
     )
+
+
+def test_nor_are_they_proposed_before_somebodys_word_is_taken_up() -> None:
+    for said in ("approved", "rejected"):
+        assert reschedule_plan.refused_uids([plan(said=said)], HOUR, NOW) == {"uid-1"}
+    assert not reschedule_plan.refused_uids([plan()], HOUR, NOW)
+
+
+def test_of_one_that_has_ended_little_has_to_be_known() -> None:
+    ended = f"{NOW:%Y-%m-%dT%H:%M:%SZ}"
+    moves = [move(each) for each in range(500)]
+    over = plan(*moves, phase="Completed", reason="AllMoved", completionTime=ended)
+    rejected = plan(*moves, phase="Rejected", completionTime=ended)
+    kept = reschedule_plan.remains_of(over)
+    assert "moves" not in kept["spec"]
+    assert reschedule_plan.is_over(kept)
+    assert reschedule_plan.order_of(kept) == reschedule_plan.order_of(over)
+    of_both = [reschedule_plan.remains_of(each) for each in (over, rejected)]
+    asked = reschedule_plan.refused_uids(of_both, HOUR, NOW)
+    assert asked == reschedule_plan.refused_uids([over, rejected], HOUR, NOW)
+    assert len(asked) == 500
+    waits = plan(*moves)
+    assert reschedule_plan.remains_of(waits) is waits
 
 
 # ------------------------------------------------------------------ that runs

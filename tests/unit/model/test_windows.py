@@ -112,3 +112,10 @@ def test_moments_agree_with_the_clock_on_the_wall(zone: str, begin: int) -> None
 def test_it_reads_as_it_is_written() -> None:
     assert str(NIGHTS) == "Mon,Fri 22:00-06:00 Europe/Berlin"
     assert str(Window()) == "00:00-24:00 UTC"
+
+
+def test_one_within_the_hour_that_is_left_out_opens_a_week_later() -> None:
+    window = Window(days=("Sun",), begin=2 * 60 + 10, end=2 * 60 + 50, zone="Europe/Berlin")
+    after = utc("2026-03-22T12:00")
+    assert windows.opens_at([window], after) == utc("2026-04-05T00:10")
+    assert "2026-04-05T00:10:00Z" in windows.in_words([window], after)

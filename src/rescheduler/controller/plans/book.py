@@ -1,7 +1,8 @@
 """All ReschedulePlans of ours, followed by list and watch, and every write of them."""
 
-from collections.abc import AsyncGenerator, Callable
-from typing import Final
+import asyncio
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from typing import Final, TypeVar
 
 import structlog
 
@@ -12,8 +13,16 @@ from rescheduler.model.objects import Object, version_of
 from rescheduler.model.reschedule_plan import Standing
 from rescheduler.wire import RESCHEDULE_PLANS
 
+T = TypeVar("T")
+
 _PAUSES: Final = Pauses(first_seconds=1.0, longest_seconds=5.0, longest_refused_seconds=60.0)
 _TRY_AGAIN_SECONDS: Final = (0.2, 1.0, None)
+_WRITING_SECONDS: Final = 3.0
+"""So long a write may take, with all that is tried again: moves wait for it."""
+_MOST_UNENDED: Final = 50
+"""Where how plans stand cannot be written they never end, and nobody takes them away: no more of
+them are written then.
+"""
 
 
 class Book(Reflector[ObjectNews]):
@@ -61,23 +70,33 @@ class Book(Reflector[ObjectNews]):
         Raises:
             NotLeading: we must not write any more.
         """
-        name = reschedule_plan.name_of(body)
+        unended = sum(not reschedule_plan.is_over(each) for each in self._plans.values())
+        if unended >= _MOST_UNENDED:
+            self._say_once(
+                "a plan is not written: too many have not ended",
+                errors.Unavailable(f"{unended} wait or run in namespace {self._namespace}"),
+                see="rescheduler get plans; those that nobody wants: rescheduler reject, or delete",
+            )
+            return None
+        try:
+            return await _in_time(self._create(body))
+        except errors.NotLeading:
+            raise
+        except errors.KubeError as problem:
+            self._say_once("a plan could not be written", problem)
+            return None
+
+    async def _create(self, body: Object) -> Object | None:
         for pause in _TRY_AGAIN_SECONDS:
             try:
                 made = await self._kube.create(RESCHEDULE_PLANS, self._namespace, dict(body))
             except errors.AlreadyExists:
                 # Ours, whose answer was lost: its name tells its moves and their time.
-                return await self._look_up(name)
+                return await self._look_up(reschedule_plan.name_of(body))
             except (errors.Unavailable, errors.Throttled) as problem:
                 if pause is None:
-                    self._say_once("a plan could not be written", problem)
-                    return None
+                    raise
                 await self._clock.sleep(problem.retry_after_seconds or pause)
-            except errors.NotLeading:
-                raise
-            except errors.KubeError as problem:
-                self._say_once("a plan could not be written", problem)
-                return None
             else:
                 self.learn(made)
                 return made
@@ -96,13 +115,15 @@ class Book(Reflector[ObjectNews]):
             "status": document,
         }
         try:
-            changed = await self._kube.patch(
-                RESCHEDULE_PLANS,
-                self._namespace,
-                metadata["name"],
-                uid=metadata["uid"],
-                change=change,
-                subresource="status",
+            changed = await _in_time(
+                self._kube.patch(
+                    RESCHEDULE_PLANS,
+                    self._namespace,
+                    metadata["name"],
+                    uid=metadata["uid"],
+                    change=change,
+                    subresource="status",
+                )
             )
         except errors.NotFound:
             self.forget(plan)
@@ -117,24 +138,30 @@ class Book(Reflector[ObjectNews]):
         self.learn(changed)
         return changed
 
-    async def remove(self, plan: Object) -> None:
+    async def remove(self, plan: Object) -> bool:
+        """False: whoever comes again tries again."""
         metadata = plan["metadata"]
         try:
-            await self._kube.delete(
-                RESCHEDULE_PLANS,
-                self._namespace,
-                metadata["name"],
-                uid=metadata["uid"],
-                resource_version=metadata["resourceVersion"],
+            await _in_time(
+                self._kube.delete(
+                    RESCHEDULE_PLANS,
+                    self._namespace,
+                    metadata["name"],
+                    uid=metadata["uid"],
+                    resource_version=metadata["resourceVersion"],
+                )
             )
         except errors.NotFound:
-            self.forget(plan)
+            pass
         except errors.NotLeading:
             raise
+        except errors.Conflict:
+            return False  # somebody has changed it, which the watch tells
         except errors.KubeError as problem:
             self._say_once("an old plan could not be deleted", problem)
-        else:
-            self.forget(plan)
+            return False
+        self.forget(plan)
+        return True
 
     async def _look_up(self, name: str, *, only_look: bool = False) -> Object | None:
         """`only_look`: learn of it, and no more."""
@@ -147,15 +174,16 @@ class Book(Reflector[ObjectNews]):
         self.learn(found)
         return None if only_look else found
 
-    def _say_once(self, words: str, problem: errors.KubeError) -> None:
+    def _say_once(self, words: str, problem: errors.KubeError, *, see: str = "") -> None:
         told = f"{words}: {type(problem).__name__}"
         log = structlog.get_logger()
         if told in self._told:
             log.debug(words, problem=str(problem))
             return
         self._told.add(told)
-        see = "rbac.yaml, the role rescheduler-scheduler-plans"
-        more = {"see": see} if isinstance(problem, errors.Forbidden) else {}
+        if isinstance(problem, errors.Forbidden):
+            see = "rbac.yaml, the role rescheduler-scheduler-plans; or your quotas and policies"
+        more = {"see": see} if see else {}
         log.warning(words, problem=str(problem), **more)
 
     # ------------------------------------------------------------------ knowing
@@ -163,12 +191,13 @@ class Book(Reflector[ObjectNews]):
     def learn(self, plan: Object) -> None:
         """What we wrote ourselves, before the watch tells it."""
         known = self._plans.get(reschedule_plan.name_of(plan))
-        is_same = known is not None and reschedule_plan.uid_of(known) == reschedule_plan.uid_of(
-            plan
-        )
-        if not is_same or known is None or version_of(plan) >= version_of(known):
-            self._plans[reschedule_plan.name_of(plan)] = plan
-            self._tell()
+        if known is not None and reschedule_plan.uid_of(known) == reschedule_plan.uid_of(plan):
+            is_same = plan["metadata"]["resourceVersion"] == known["metadata"]["resourceVersion"]
+            # The same again is no news: whoever wrote in vain would at once be called to try again.
+            if is_same or version_of(plan) < version_of(known):
+                return
+        self._plans[reschedule_plan.name_of(plan)] = reschedule_plan.remains_of(plan)
+        self._tell()
 
     def forget(self, plan: Object) -> None:
         known = self._plans.get(reschedule_plan.name_of(plan))
@@ -182,8 +211,11 @@ class Book(Reflector[ObjectNews]):
     def _take(self, news: ObjectNews) -> None:
         if news.complete:
             listed = {reschedule_plan.name_of(each): each for each in news.present}
+            as_of = int(news.version) if news.version.isdigit() else 0
             for name in self._plans.keys() - listed.keys():
-                del self._plans[name]
+                # What we wrote after that is there all the same: the watch is about to tell.
+                if version_of(self._plans[name]) <= as_of:
+                    del self._plans[name]
         for each in news.gone:
             self.forget(each)
         for each in news.present:
@@ -198,3 +230,12 @@ class Book(Reflector[ObjectNews]):
         structlog.get_logger().warning(
             "plans are not written down", problem=str(problem), to_have_them=way_out
         )
+
+
+async def _in_time(writing: Awaitable[T]) -> T:
+    """Raises Unavailable: whether it took effect is not known then."""
+    try:
+        async with asyncio.timeout(_WRITING_SECONDS):
+            return await writing
+    except TimeoutError:
+        raise errors.Unavailable(f"no answer within {_WRITING_SECONDS:.0f} s") from None

@@ -4,6 +4,7 @@ Guarded by the version of the plan that was looked at, and safe to repeat: what 
 about is looked up.
 """
 
+import re
 from collections.abc import Sequence
 from datetime import datetime
 from typing import Final
@@ -20,6 +21,9 @@ from rescheduler.wire import RESCHEDULE_PLANS
 
 KIND: Final = "rescheduleplan.rescheduler.io"
 _PLURAL: Final = "rescheduleplans.rescheduler.io"
+_NAME: Final = re.compile(r"[a-z0-9]([-.a-z0-9]*[a-z0-9])?")
+"""All else would be another address: without a name, or with a slash in it, that of something else.
+"""
 _TRIES: Final = 10
 _AGAIN_SECONDS: Final = 0.2
 
@@ -53,12 +57,14 @@ async def read(kube: KubeApi, namespace: str) -> list[Object]:
 async def find(kube: KubeApi, namespace: str, name: str) -> Object:
     """Raises CannotDecide, with a name that may have been meant."""
     try:
-        return await kube.get(RESCHEDULE_PLANS, namespace, name)
+        if _NAME.fullmatch(name):
+            return await kube.get(RESCHEDULE_PLANS, namespace, name)
     except errors.NotFound:
-        there = [reschedule_plan.name_of(each) for each in await read(kube, namespace)]
-        raise CannotDecide(not_found(name, there)) from None
+        pass
     except errors.Forbidden as problem:
         raise NoPlans(_not_allowed("get", namespace, problem)) from None
+    there = [reschedule_plan.name_of(each) for each in await read(kube, namespace)]
+    raise CannotDecide(not_found(name, there))
 
 
 def not_found(name: str, there: Sequence[str]) -> str:

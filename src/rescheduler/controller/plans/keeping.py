@@ -5,6 +5,7 @@ looked before, or where that one died.
 """
 
 import asyncio
+import math
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from typing import Final, Protocol
@@ -26,6 +27,11 @@ from rescheduler.model.objects import Object, is_terminating
 from rescheduler.model.reschedule_plan import Decision, Phase, Reason, Standing
 
 _EVERY_SECONDS: Final = 1.0
+"""From look to look, whatever news there are: what we write ourselves is news, too."""
+_SECONDS_OF_A_MOVE: Final = 0.02
+"""From one write of how the moves of a plan stand to the next, for each of them: a large plan is a
+large object, which has been written whole for each move of it else.
+"""
 _LISTED_SECONDS: Final = 5.0
 """For so long passes wait for what is known of earlier plans; then they go on without."""
 _IDLE_SECONDS: Final = 15.0
@@ -62,6 +68,9 @@ class Keeper:
         self._carry_out = carry_out
         self._is_paused = is_paused
         self._memory = planning.Memory()
+        self._told: set[tuple[str, str]] = set()
+        self._written: dict[str, float] = {}
+        """When how the moves of a plan stand was written last, by its UID."""
         self._log = structlog.get_logger()
 
     async def keep(self, news: asyncio.Event) -> None:
@@ -74,12 +83,17 @@ class Keeper:
                 raise
             except errors.KubeError as problem:
                 self._log.warning("plans could not be kept up", problem=str(problem))
-            except Exception:  # noqa: BLE001 - passes go on without
-                self._log.exception("plans could not be kept up: internal error, please report")
-            pause = _EVERY_SECONDS if self._has_something_under_way() else _IDLE_SECONDS
-            with suppress(TimeoutError):
-                async with asyncio.timeout(pause):
-                    await news.wait()
+            except Exception as problem:  # noqa: BLE001 - passes go on without
+                if self._is_news("", problem):
+                    self._log.error(
+                        "plans could not be kept up: internal error, please report",
+                        exc_info=problem,
+                    )
+            await self._clock.sleep(_EVERY_SECONDS)
+            if not self._has_something_under_way():
+                with suppress(TimeoutError):
+                    async with asyncio.timeout(_IDLE_SECONDS):
+                        await news.wait()
 
     async def look(self) -> None:
         """At all of them, once."""
@@ -90,7 +104,8 @@ class Keeper:
             if not reschedule_plan.is_over(each):
                 await self._look_at(each)
         for each in reschedule_plan.outdated(self._book.all(), self._configuration.plans.keep):
-            await self._book.remove(each)
+            if not await self._book.remove(each):
+                break  # nor are the others likely to go
 
     def _has_something_under_way(self) -> bool:
         return any(not reschedule_plan.is_over(each) for each in self._book.all())
@@ -106,17 +121,39 @@ class Keeper:
                 del self._proposing.runs[uid]
 
     async def _look_at(self, plan: Object) -> None:
+        """One that nobody understands does not keep us from the others."""
+        try:
+            await self._look_closely(plan)
+        except errors.KubeError:
+            raise
+        except Exception as problem:  # noqa: BLE001 - passes go on without
+            if self._is_news(reschedule_plan.uid_of(plan), problem):
+                self._log.error(
+                    "plan not kept up: internal error, please report",
+                    plan=reschedule_plan.name_of(plan),
+                    exc_info=problem,
+                )
+
+    async def _look_closely(self, plan: Object) -> None:
         try:
             moves = reschedule_plan.moves_of(plan)
         except (KeyError, TypeError, ValueError) as problem:
-            words = f"of another version, or written by hand: {problem!r}"
-            self._log.warning("plan ignored", plan=reschedule_plan.name_of(plan), because=words)
+            if self._is_news(reschedule_plan.uid_of(plan), problem):
+                words = f"of another version, or written by hand: {problem!r}"
+                self._log.warning("plan ignored", plan=reschedule_plan.name_of(plan), because=words)
             return
         is_here = reschedule_plan.uid_of(plan) in self._proposing.runs
         if is_here or reschedule_plan.phase_of(plan) is Phase.RUNNING:
             await self._follow(plan, moves)
         elif reschedule_plan.name_of(plan) not in self._proposing.to_be_begun:
             await self._look_at_waiting(plan, moves)
+
+    def _is_news(self, uid: str, problem: Exception) -> bool:
+        """Told once, not at every look."""
+        said = (uid, repr(problem))
+        is_news = said not in self._told
+        self._told.add(said)
+        return is_news
 
     # ------------------------------------------------------------------ that waits
 
@@ -132,6 +169,8 @@ class Keeper:
                 reason=Reason.NEWER_PLAN,
                 message="nobody has to approve plans now: what is left to do is planned anew",
             )
+        if standing.phase is Phase.WAITING and self._proposing.leaves_to_others(plan):
+            return
         await self._tell(plan, standing)
 
     def _is_left_over(self, plan: Object) -> bool:
@@ -209,9 +248,22 @@ class Keeper:
             skipped=skipped,
             goes_on=(is_here and not is_rejected) or goes_on,
         )
-        await self._tell(plan, standing)
+        if not self._is_too_soon(plan, standing):
+            await self._tell(plan, standing)
         if standing.phase.is_over and not is_here:
             self._proposing.runs.pop(uid, None)
+
+    def _is_too_soon(self, plan: Object, standing: Standing) -> bool:
+        """To write it again, while no more than moves of it have gone on."""
+        uid, now = reschedule_plan.uid_of(plan), self._clock.monotonic()
+        if standing.phase is not reschedule_plan.phase_of(plan):
+            self._written.pop(uid, None)
+            return False
+        pause = _SECONDS_OF_A_MOVE * reschedule_plan.size_of(plan)
+        if now - self._written.get(uid, -math.inf) < pause:
+            return True
+        self._written[uid] = now
+        return False
 
     def _is_out_of_time(self, plan: Object, moves: Sequence[Move]) -> bool:
         """Nobody asked for it, and the window has closed: no further wave begins."""

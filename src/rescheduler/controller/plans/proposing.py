@@ -10,6 +10,7 @@ import structlog
 from rescheduler.clock import Clock
 from rescheduler.config import APPROVE, AUTO, DRY_RUN, Configuration
 from rescheduler.controller.plans.book import Book
+from rescheduler.kube import errors
 from rescheduler.migrate.queue.plan_run import PlanRun
 from rescheduler.model import reschedule_plan, windows
 from rescheduler.model.moves import Move, Plan
@@ -38,6 +39,7 @@ class Proposing:
         self._clock = clock
         self._configuration = configuration
         self._is_told = False
+        self._is_defect_told = False
 
     async def propose(self, decided: Plan, moves: Sequence[Move]) -> Sequence[Move]:
         """Those that are begun now, each with the name of its plan."""
@@ -45,8 +47,18 @@ class Proposing:
         if not self._book.is_open:
             self._tell_that_nothing_waits(later)
             return now
-        await self._leave_to_people(decided, later)
-        return await self._to_be_begun(decided, now) if now else ()
+        try:
+            await self._leave_to_people(decided, later)
+            return await self._to_be_begun(decided, now) if now else ()
+        except errors.NotLeading:
+            raise
+        except Exception:  # noqa: BLE001 - what is to be done does not wait for what is told of it
+            if not self._is_defect_told:
+                self._is_defect_told = True
+                structlog.get_logger().exception(
+                    "a plan could not be written: internal error, please report"
+                )
+            return now
 
     @property
     def is_window_open(self) -> bool:
@@ -57,12 +69,15 @@ class Proposing:
         """Nobody has to say yes, and it is time for it."""
         return self._configuration.mode == AUTO and self.is_window_open
 
-    def begun(self, run: PlanRun) -> None:
-        """It is carried out from now on."""
-        for name in {move.plan for move in run.left if move.plan}:
+    def begun(self, run: PlanRun | None) -> None:
+        """It is carried out from now on; None: nothing is, as there was a pause meanwhile."""
+        for name in {move.plan for move in run.left if move.plan} if run is not None else ():
             plan = self._book.get(name)
             if plan is not None:
                 self.runs[reschedule_plan.uid_of(plan)] = run
+        # Nobody is about to begin any other: it ends, or was deleted.
+        for uid in [uid for uid, known in self.runs.items() if known is None]:
+            del self.runs[uid]
 
     def _shared_out(self, moves: Sequence[Move]) -> tuple[Sequence[Move], Sequence[Move]]:
         """What is begun at once, and what waits for people."""
@@ -130,6 +145,12 @@ class Proposing:
             moves_pods=self._configuration.mode != DRY_RUN,
             waits_for=self._waits_for(plan) if is_open else None,
         )
+
+    def leaves_to_others(self, plan: Object) -> bool:
+        """Who only looks needs no lease: another one may lead, and says what the plan waits for."""
+        is_dry = self._configuration.mode == DRY_RUN
+        said = reschedule_plan.reason_of(plan)
+        return is_dry and reschedule_plan.is_open(plan) and said not in ("", Reason.DRY_RUN)
 
     def _waits_for(self, plan: Object) -> tuple[Reason | str, str]:
         if self._configuration.mode == DRY_RUN:

@@ -65,9 +65,13 @@ def is_open(plan: Object) -> bool:
 def refused_uids(
     plans: Iterable[Object], expire_after_seconds: float, now: datetime
 ) -> frozenset[str]:
-    """Of pods that somebody wants to stay: not to be proposed again for a while."""
+    """Of pods that somebody wants to stay: not to be proposed again for a while. Nor are those of a
+    plan that somebody has decided about just now, and nobody has taken that up yet.
+    """
     found: set[str] = set()
     for each in plans:
+        if fields.phase_of(each) is Phase.WAITING and fields.decision_of(each) is not None:
+            found |= fields.uids_of(each)
         ended = fields.ended_at(each)
         is_so = fields.phase_of(each) is Phase.REJECTED and ended is not None
         if is_so and ended is not None and (now - ended).total_seconds() < expire_after_seconds:

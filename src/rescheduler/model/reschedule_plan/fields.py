@@ -153,6 +153,24 @@ def phase_of(plan: Object) -> Phase:
     return _PHASES.get(text, Phase.RUNNING)
 
 
+def remains_of(plan: Object) -> Object:
+    """What has to be known of it from now on: of one that has ended, not what it was about. There
+    may be many of them, each with hundreds of moves.
+    """
+    if not phase_of(plan).is_over:
+        return plan
+    kept = {key: plan["spec"][key] for key in ("origin", "undoes") if key in spec(plan)}
+    if phase_of(plan) is Phase.REJECTED:
+        kept["moves"] = [{"uid": each} for each in sorted(uids_of(plan))]
+    status = {
+        key: value
+        for key, value in status_of_plan(plan).items()
+        if key in ("phase", "reason", "completionTime")
+    }
+    metadata = {key: value for key, value in plan["metadata"].items() if key != "managedFields"}
+    return {**plan, "metadata": metadata, "spec": kept, "status": status}
+
+
 def is_over(plan: Object) -> bool:
     return phase_of(plan).is_over or is_terminating(plan)
 

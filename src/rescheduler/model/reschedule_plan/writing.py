@@ -15,6 +15,11 @@ from rescheduler.model.reschedule_plan.phases import Decision, Origin, Phase, Re
 
 _LONG: Final = 1024
 _LONGEST: Final = 4096
+_SHORT: Final = 128
+_OF_ALL_MOVES: Final = 100_000
+"""So many characters all reasons of a plan may have together: what etcd takes is 1.5 MiB at most,
+and one whose end cannot be written never ends.
+"""
 _MOST_NODES: Final = 1000
 
 Document = dict[str, Any]
@@ -83,7 +88,7 @@ def build(namespace: str, moves: Sequence[Move], gains: Gains, made: Made) -> Do
         **({"allOrNothing": True} if made.all_or_nothing else {}),
         "total": len(kept),
         **({"leftOut": left} if left else {}),
-        "moves": [_move(each) for each in kept],
+        "moves": [_move(each, _room(len(kept))) for each in kept],
         **_gained(gains),
     }
     said = {}
@@ -118,7 +123,12 @@ def approval(decision: Decision, by: str, now: datetime) -> dict[str, str]:
     }
 
 
-def _move(move: Move) -> Document:
+def _room(moves: int) -> int:
+    """For what is said of each."""
+    return max(_SHORT, min(_LONG, _OF_ALL_MOVES // max(moves, 1)))
+
+
+def _move(move: Move, room: int) -> Document:
     return {
         "namespace": move.namespace,
         "pod": move.pod,
@@ -126,7 +136,7 @@ def _move(move: Move) -> Document:
         "from": move.source,
         "to": move.target,
         "strategy": move.strategy,
-        "reason": cut(move.reason, _LONG),
+        "reason": cut(move.reason, room),
         "way": str(move.way),
         "wave": move.wave,
         **({"asked": True} if move.asked else {}),
@@ -206,7 +216,7 @@ def status_document(plan: Object, standing: Standing, now: datetime) -> Document
         "moved": counts[State.MOVED],
         "failed": counts[State.FAILED],
         "skipped": counts[State.SKIPPED],
-        "moves": [_progress(each) for each in moves] or None,
+        "moves": [_progress(each, _room(fields.size_of(plan))) for each in moves] or None,
         "observedGeneration": plan["metadata"].get("generation", 1),
         "conditions": [_condition(plan, standing, now)],
     }
@@ -222,14 +232,14 @@ def _approval(plan: Object, now: datetime) -> Document | None:
     return {"decision": decision.value, **({"by": by} if by else {}), "time": text_of(now)}
 
 
-def _progress(each: Progress) -> Document:
+def _progress(each: Progress, room: int) -> Document:
     kept = {key: value for key, value in (each.successor or {}).items() if value}
     return {
         "uid": each.uid,
         "state": each.state.value,
         **({"migration": each.migration} if each.migration else {}),
         **({"reason": each.reason[:63]} if each.reason else {}),
-        **({"message": cut(each.message, _LONG)} if each.message else {}),
+        **({"message": cut(each.message, room)} if each.message else {}),
         **({"successor": kept} if kept else {}),
     }
 

@@ -1,0 +1,156 @@
+"""Plans that cannot be written, or that others write, too: moves go on, and nothing piles up."""
+
+import asyncio
+from datetime import UTC, datetime
+
+import pytest
+
+from rescheduler.model import reschedule_plan
+from rescheduler.model.moves import Move, NodeLoad
+from rescheduler.model.reschedule_plan import (
+    Gains,
+    Made,
+    Origin,
+    Phase,
+    Progress,
+    Reason,
+    Standing,
+    State,
+)
+from testbed.api import Object, path_of
+from testbed.faultproxy import Fault, Match, delay, fail, throttled
+from tests.scenarios.deploying import deploy_web
+from tests.scenarios.looping import controller, election
+from tests.scenarios.planning import command, plans, wait_for_plan
+from tests.scenarios.world import World
+
+PLANS = "rescheduleplans"
+MANY = 50
+
+
+@pytest.mark.parametrize(
+    ("verb", "fault"),
+    [
+        ("create", delay(300)),
+        ("create", fail(500, message="failed calling webhook")),
+        ("create", throttled(60)),
+        ("create", fail(413, message="request is too large")),
+        ("create", fail(409, message="an admission plugin is confused")),
+        ("patch", delay(300)),
+        ("patch", fail(403, message="denied by a policy")),
+    ],
+    ids=["hangs", "fails", "throttled", "too large", "conflict", "status hangs", "status refused"],
+)
+async def test_what_keeps_plans_from_being_written_does_not_hold_up_moves(
+    world: World, verb: str, fault: Fault
+) -> None:
+    _, empty = await deploy_web(world, 3)
+    async with world.faults() as proxy:
+        proxy.on(Match(verb=verb, resource=PLANS), fault)
+        async with controller(world, reschedulingInterval="1s", **election(world)) as running:
+            async with asyncio.timeout(30):
+                await running.says("pass ended", where=lambda line: line["moved"] > 0)
+            await running.says("pass ended", times=4)
+            run = await running.stop()
+    told = [each for each in run.lines if "plan" in each["event"] and each["level"] == "warning"]
+    assert len(told) == len({each["event"] for each in told}), told
+    assert empty in await world.nodes_of("web")
+
+
+async def test_plans_that_never_end_do_not_pile_up(world: World) -> None:
+    _, empty = await deploy_web(world, 3)
+    await asyncio.gather(*(world.api.create(_by_hand(world, number)) for number in range(MANY)))
+    async with controller(world, reschedulingInterval="1s", **election(world)) as running:
+        await running.says("pass ended", where=lambda line: line["moved"] > 0)
+        run = await running.stop()
+    told = run.said("a plan is not written: too many have not ended")
+    assert [each["level"] for each in told[:2]].count("warning") == 1
+    assert {each["spec"]["origin"] for each in await plans(world)} == {"Apply"}
+    assert empty in await world.nodes_of("web")
+
+
+def _by_hand(world: World, number: int) -> Object:
+    pod = {"namespace": world.name, "pod": "nobody", "uid": "0", "from": "here", "to": "there"}
+    return {
+        "apiVersion": "rescheduler.io/v1alpha1",
+        "kind": "ReschedulePlan",
+        "metadata": {"name": f"mine-{number}", "namespace": world.name},
+        "spec": {"moves": [pod]},
+    }
+
+
+async def test_what_cannot_be_a_name_is_not_there(world: World) -> None:
+    """An empty one is all of them to the API server, and with a slash it is something else."""
+    await world.api.create(_by_hand(world, 1))
+    world.configuration(**election(world))
+    for verb in ("approve", "reject", "undo"):
+        for name in ("", "mine-1/status", "../../pods", "Mine 1"):
+            said = await command(world, verb, name)
+            assert (said.code, said.out) == (1, ""), (verb, name, said)
+            assert "not found" in said.err, (verb, name, said)
+    [plan] = await plans(world)
+    assert "annotations" not in plan["metadata"]
+
+
+async def test_one_that_only_looks_does_not_quarrel_with_the_leader(world: World) -> None:
+    await deploy_web(world, 3)
+    async with controller(world, mode="Approve", reschedulingInterval="1h", **election(world)):
+        plan = await wait_for_plan(world, phase="Waiting", reason="NeedsApproval")
+        only_looks = {"mode": "DryRun", "reschedulingInterval": "1s", **election(world)}
+        async with controller(world, **only_looks) as looking:
+            await looking.says("pass ended", times=4)
+            [found] = await plans(world)
+    assert found["metadata"]["resourceVersion"] == plan["metadata"]["resourceVersion"]
+
+
+async def test_the_largest_plan_finds_room_from_its_first_write_to_its_last(world: World) -> None:
+    """However long the names and words in it are: one whose end cannot be written never ends."""
+    name, uid, words = "n" * 253, "01234567-89ab-cdef-0123-456789ab{:04d}", "why " * 1000
+    moves = [
+        Move(
+            namespace="s" * 63,
+            pod=name,
+            uid=uid.format(number),
+            source=name,
+            target=name,
+            strategy="LoadBalancing",
+            reason=words,
+        )
+        for number in range(600)
+    ]
+    nodes = [
+        NodeLoad(
+            node=f"{name[:-4]}{number:04d}",
+            before={"cpu": 50.0, "memory": 50.0},
+            after={"cpu": 50.0, "memory": 50.0},
+            pods_before=110,
+            pods_after=110,
+            eligible=True,
+        )
+        for number in range(1000)
+    ]
+    now = datetime(2026, 1, 5, tzinfo=UTC)
+    made = Made(origin=Origin.PASS, mode="Auto", at=now)
+    gains = Gains(summary=words * 2, loads="requests", overloaded=(1, 0), nodes=nodes)
+    body = reschedule_plan.build(world.name, moves, gains, made)
+    found = await world.api.create(dict(body))
+    assert (found["spec"]["total"], found["spec"]["leftOut"]) == (500, 100)
+    ended = [
+        Progress(
+            uid=uid.format(number),
+            state=State.FAILED,
+            migration=name,
+            reason="NotMovable",
+            message=words,
+            successor={"name": name, "uid": uid.format(number), "node": name},
+        )
+        for number in range(500)
+    ]
+    standing = Standing(phase=Phase.COMPLETED, reason=Reason.NONE_MOVED, moves=ended)
+    status = reschedule_plan.status_document(found, standing, now)
+    path = path_of("ReschedulePlan", world.name, found["metadata"]["name"])
+    merge = "application/merge-patch+json"
+    change = {"status": status}
+    await world.api.request("PATCH", f"{path}/status", body=change, content_type=merge)
+    [kept] = await plans(world)
+    assert reschedule_plan.says_the_same(kept, status)
