@@ -74,6 +74,8 @@ END
 }
 """By page and section: what its reader has done before."""
 BEFORE_COMMAND = {
+    # It was moved before, which gave it another name.
+    ".venv/bin/rescheduler explain pod shop/cache-0": CACHE,
     ".venv/bin/rescheduler migrate POD -n NAMESPACE": GIVEN_BACK + CACHE + LEADER,
     ".venv/bin/rescheduler cleanup --all": "kill $(jobs -p) || true\nwait\n",
     "curl -s localhost:8081/readyz?verbose": (
