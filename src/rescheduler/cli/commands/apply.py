@@ -31,10 +31,10 @@ EXAMPLES: Final = """Examples:
   rescheduler apply plan.yaml --dry-run"""
 EXAMPLES_OF_UNDO: Final = """Examples:
   # Bring the pods of a plan back to where they were
-  rescheduler undo pass-20261118-0930-1a2b --wait
+  rescheduler undo PLAN --wait
 
   # Only tell which of them can come back, and why others cannot
-  rescheduler undo pass-20261118-0930-1a2b --dry-run"""
+  rescheduler undo PLAN --dry-run"""
 
 By = Annotated[
     str, typer.Option(metavar="NAME", help="Who asks. Default: your user name and machine.")

@@ -18,17 +18,17 @@ if TYPE_CHECKING:
 
 EXAMPLES: Final = """Examples:
   # Look at it, then say yes
-  rescheduler get plans pass-20261118-0930-1a2b -o yaml
-  rescheduler approve pass-20261118-0930-1a2b
+  rescheduler get plans PLAN -o yaml
+  rescheduler approve PLAN
 
   # By hand, without this program
-  kubectl -n kube-system annotate rplan pass-20261118-0930-1a2b rescheduler.io/approval=approved"""
+  kubectl -n kube-system annotate rplan PLAN rescheduler.io/approval=approved"""
 EXAMPLES_OF_REJECT: Final = """Examples:
   # Its pods are not proposed again before plans.expireAfter is over
-  rescheduler reject pass-20261118-0930-1a2b
+  rescheduler reject PLAN
 
   # By hand, without this program
-  kubectl -n kube-system annotate rplan pass-20261118-0930-1a2b rescheduler.io/approval=rejected"""
+  kubectl -n kube-system annotate rplan PLAN rescheduler.io/approval=rejected"""
 
 Name = Annotated[str, typer.Argument(metavar="PLAN", help="Name of the ReschedulePlan.")]
 By = Annotated[

@@ -26,7 +26,7 @@ EXAMPLES: Final = """Examples:
   rescheduler get plans -o wide
 
   # One of them, with every move and what came of it
-  rescheduler get plans pass-20261118-0930-1a2b -o yaml"""
+  rescheduler get plans PLAN -o yaml"""
 
 _FAILED: Final = 1
 
