@@ -1,6 +1,15 @@
-# make image. The first stage builds, the second one has what runs: no compiler, no build tool, nobody
-# but an ordinary user, and nothing that has to be written to.
+# make image. The first stage builds the page of the dashboard, the second one the program, the third
+# has what runs: no compiler, no build tool, nobody but an ordinary user, and nothing that has to be
+# written to.
+ARG NODE_IMAGE=node:24-slim
 ARG PYTHON_IMAGE=python:3.13-slim
+
+FROM ${NODE_IMAGE} AS page
+ARG PAGE=/opt/page
+WORKDIR /page
+COPY dashboard ./
+RUN npm ci --no-progress
+RUN npm run build -- --outDir "$PAGE"
 
 FROM ${PYTHON_IMAGE} AS build
 ARG INTO=/opt/rescheduler
@@ -10,6 +19,9 @@ ENV PIP_NO_INPUT=1
 WORKDIR /source
 COPY pyproject.toml requirements.lock README.md LICENSE ./
 COPY src ./src
+ARG PAGE=/opt/page
+COPY --from=page ${PAGE} ${PAGE}
+RUN mkdir -p src/rescheduler/serve/dashboard && cp -r "$PAGE" src/rescheduler/serve/dashboard/page
 # By checksum, and as wheels alone, so that nothing is compiled.
 RUN python3 -m venv "$TOOLS" && "$TOOLS/bin/pip" install --quiet --no-compile --only-binary :all: --require-hashes -r requirements.lock
 RUN "$TOOLS/bin/pip" wheel --quiet --no-deps --no-build-isolation --wheel-dir "$TOOLS/wheels" .

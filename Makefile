@@ -12,6 +12,9 @@ MINUTES ?= 30
 ENGINE ?= docker
 IMAGE ?= kube-rescheduler
 VERSION_NOW = $(shell sed -n 's/^__version__ = "\(.*\)"/\1/p' src/rescheduler/__init__.py)
+# Where images forbid Python to keep what it compiled, each of the hundreds of processes that tests
+# start would compile its modules anew: half of what it does until it begins.
+export PYTHONDONTWRITEBYTECODE :=
 BIN := .venv/bin
 PIP := $(BIN)/pip --disable-pip-version-check --quiet install
 COMPILE := $(BIN)/uv pip compile -q pyproject.toml --universal --python-version 3.11 \
@@ -29,20 +32,48 @@ demo: .venv/installed ## Watch pods move without a dip, in a cluster inside the 
 	$(BIN)/rescheduler demo
 
 .PHONY: test
-test: test-unit test-cluster ## Run all tests, on the embedded cluster and on a real control plane
+test: test-unit test-browser test-cluster ## Run all tests, on the embedded cluster, in a browser and on a real control plane
 
 .PHONY: test-unit
-test-unit: .venv/installed-dev ## Run the tests that need no control plane: units, and all scenarios on the embedded cluster
-	CLUSTERS=embedded $(BIN)/python -m pytest tests/unit tests/scenarios -n 2
+test-unit: test-page ## Run the tests that need no control plane: units, and all scenarios on the embedded cluster
+	CLUSTERS=embedded $(BIN)/python -m tools.pytest_twice tests/unit tests/scenarios -n 2 --dist worksteal
+
+.PHONY: test-browser
+test-browser: browser dashboard controlplane ## Look at the dashboard in Chromium, which is fetched if there is none
+	$(BIN)/python -m pytest tests/browser -n 2 --durations=5
+
+# The page of the dashboard, which is not Python. npm fetches what its lock names once, and again when
+# that has changed; what is checked or built already is not again, until a file of it changes.
+PAGE := src/rescheduler/serve/dashboard/page/index.html
+PAGE_FILES := $(shell find dashboard -name node_modules -prune -o -type f -print)
+NPM := $(BIN)/python -m tools.npm
+
+dashboard/node_modules/.installed: dashboard/package.json dashboard/package-lock.json dashboard/.npmrc | .venv/installed-dev
+	$(NPM) ci --prefer-offline --no-progress
+	@touch $@
+
+dashboard/node_modules/.checked: dashboard/node_modules/.installed $(PAGE_FILES)
+	$(NPM) run --silent check
+	@touch $@
+
+$(PAGE): dashboard/node_modules/.installed $(PAGE_FILES)
+	$(NPM) run --silent build
+
+.PHONY: dashboard
+dashboard: $(PAGE) ## Build the page that `run`, `demo --web` and `simulate --web` serve; Node is fetched if there is none
+
+.PHONY: test-page
+test-page: dashboard/node_modules/.installed ## Run the unit tests of that page
+	$(NPM) run --silent test
 
 .PHONY: test-cluster
 test-cluster: controlplane ## Run the tests on a real control plane, the same scenarios among them
-	CLUSTERS=real $(BIN)/python -m tools.pytest_twice tests/cluster tests/scenarios tests/twin -n 6 --dist worksteal --durations=5
+	CLUSTERS=real $(BIN)/python -m tools.pytest_twice tests/twin tests/cluster tests/scenarios -n 6 --dist worksteal --durations=5
 	CLUSTERS=real $(BIN)/python -m pytest tests/neighbours/test_vpa.py
 
 .PHONY: test-nodes
 test-nodes: realnodes ## Run the tests on real nodes: kubelets, containers, kube-proxy, real requests. Needs root
-	$(BIN)/python -m pytest tests/nodes -s --durations=10
+	$(BIN)/python -m pytest tests/nodes -n 2 --dist loadfile --no-loadscope-reorder -rP --durations=10
 
 .PHONY: test-monitoring
 test-monitoring: controlplane ## Check the alerts by promtool, and see each fire on a real Prometheus; Debian's is installed if there is none
@@ -100,7 +131,7 @@ fit-oracle: controlplane ## Hold N=100000 verdicts on what fits where against th
 MKDOCS := NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs
 
 .PHONY: check
-check: .venv/installed-dev ## Format, lint, types, layers; links of the docs, and that generated files are up to date
+check: .venv/installed-dev dashboard/node_modules/.checked ## Format, lint, types, layers, of the page too; links of the docs, and that generated files are up to date
 	$(BIN)/ruff format --check
 	$(BIN)/ruff check
 	$(BIN)/mypy
@@ -113,12 +144,13 @@ docs: .venv/installed-dev ## Build the documentation into site/, for any web ser
 	$(MKDOCS) build --strict
 
 .PHONY: pictures
-pictures: .venv/installed-dev ## Draw the terminal pictures of the docs anew, by running what they show
+pictures: .venv/installed-dev browser dashboard ## Draw the pictures of the docs anew, of a terminal and of the dashboard, by running what they show
 	$(BIN)/python -m tools.pictures
+	$(BIN)/python -m tools.dashboard_pictures
 	$(BIN)/rescheduler simulate --compare none,LoadBalancing --svg docs/images/day.svg > /dev/null
 
 .PHONY: bench
-bench: controlplane ## Print what things cost, each beside its limit, goal or peer
+bench: controlplane browser dashboard ## Print what things cost, each beside its limit, goal or peer
 	$(BIN)/python -m bench
 
 .PHONY: compare
@@ -149,7 +181,7 @@ TRIED := $(CURDIR)/dist/tried
 UV_TRIED := $(BIN)/uv pip install -q --python $(TRIED)
 
 .PHONY: release
-release: .venv/installed-dev ## Build sdist and wheel into dist/, try the wheel in an empty environment, check its metadata, write its bill of materials and checksums
+release: .venv/installed-dev dashboard ## Build sdist and wheel into dist/, try the wheel in an empty environment, check its metadata, write its bill of materials and checksums
 	rm -rf dist
 	$(BIN)/hatchling build -d dist
 	$(COMPILE) -c requirements.lock -o dist/requirements.txt
@@ -169,6 +201,10 @@ release: .venv/installed-dev ## Build sdist and wheel into dist/, try the wheel 
 .PHONY: controlplane
 controlplane: .venv/installed-dev ## Build the programs that the tests run on into the user cache, if their pins changed
 	@$(BIN)/python -m testbed build
+
+.PHONY: browser
+browser: .venv/installed-dev ## Fetch Chromium, if there is none: Debian's, installed as root, else unpacked into the user cache; says why if it cannot be had
+	@$(BIN)/python -m testbed install-browser
 
 .PHONY: realnodes
 realnodes: controlplane ## Build what real nodes run, and install what Debian has of it; says why if the machine cannot have any

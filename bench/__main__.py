@@ -15,6 +15,8 @@ from rich.table import Table
 
 from bench import (
     balance_bound,
+    dashboard,
+    dashboard_page,
     demonstrating,
     evicting,
     extending,
@@ -24,6 +26,7 @@ from bench import (
     planning,
     scheduling,
     simulating,
+    turns,
 )
 from testbed import build, builders
 from testbed.audit import Audit
@@ -50,11 +53,14 @@ async def main() -> None:
     demonstrating.measure(table)
     simulating.measure(table)
     planning.measure(table)
+    turns.measure(table)
     balance_bound.measure(table)
     packing.measure(table)
     extending.measure(table)
     guarding.measure(table)
+    dashboard.measure(table)
     await scheduling.measure(table)
+    await dashboard_page.measure(table)
     await observing.measure(table)
     Console(highlight=False, width=120).print(table)
 

@@ -99,22 +99,26 @@ async def _refused(world: World, pods: Sequence[str], *, by: str) -> Figures:
 
 
 async def _opt_in(world: World, pods: Sequence[str]) -> None:
-    rest = iter(pods)
+    *most, last = pods
+    rest = iter(most)
+
+    async def opt_in(pod: str) -> None:
+        change = {"metadata": {"annotations": {_GUARD: None}}}
+        await world.api.patch("Pod", world.name, pod, change)
 
     async def one_after_the_other() -> None:
         for pod in rest:
-            change = {"metadata": {"annotations": {_GUARD: None}}}
-            await world.api.patch("Pod", world.name, pod, change)
-
-    await asyncio.gather(*(one_after_the_other() for _ in range(_AT_A_TIME)))
+            await opt_in(pod)
 
     async def is_held() -> bool:
         try:
-            return not await evict(world, pods[-1])
+            return not await evict(world, last)
         except Held as refusal:
             return _OURS in str(refusal)
 
+    await asyncio.gather(*(one_after_the_other() for _ in range(_AT_A_TIME)))
     # It hears of pods in the order in which they change.
+    await opt_in(last)
     await world.wait("the last pod is held", is_held)
 
 

@@ -1,4 +1,4 @@
-"""python -m testbed build [NAME ...] | build-nodes | install-prometheus | versions | up | down."""
+"""python -m testbed build [NAME ...] | build-nodes | install-... | versions | up | down."""
 
 import argparse
 import asyncio
@@ -10,7 +10,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from testbed import build, builders, debian, versions
+from testbed import browser, build, builders, debian, versions
 from testbed.api import Api
 from testbed.audit import is_usable
 from testbed.instance import Instance, InstanceError, read_answer, start_supervisor, wait_until_gone
@@ -145,6 +145,7 @@ def main() -> None:
     make.add_argument("names", nargs="*", default=build.FOR_TESTS, help="folders of pins/")
     commands.add_parser("build-nodes", help="install and build what real nodes need")
     commands.add_parser("install-prometheus", help="Debian's, with promtool, if there is none")
+    commands.add_parser("install-browser", help="Debian's Chromium, if there is none")
     table = commands.add_parser("versions", help="what each Kubernetes version has")
     table.add_argument("--built", action="store_true", help="of those that are built already")
     start = commands.add_parser("up", help="start a control plane that stays")
@@ -165,6 +166,8 @@ def main() -> None:
         elif arguments.command == "install-prometheus":
             if problem := debian.install_prometheus():
                 sys.exit(f"error: {problem}")
+        elif arguments.command == "install-browser":
+            browser.provide()
         else:
             down()
     except (build.BuildError, InstanceError, NodesError) as error:

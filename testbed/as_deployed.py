@@ -17,9 +17,9 @@ from testbed.processes import Process
 
 # Where the client library looks is not to be configured, and /var is not ours.
 _REDIRECTED = """\
-from kubernetes.aio.config import incluster_config
-incluster_config.SERVICE_TOKEN_FILENAME = {token!r}
-incluster_config.SERVICE_CERT_FILENAME = {authority!r}
+from rescheduler.kube.official import load_incluster_config as load
+load.__globals__["SERVICE_TOKEN_FILENAME"] = {token!r}
+load.__globals__["SERVICE_CERT_FILENAME"] = {authority!r}
 """
 
 

@@ -31,6 +31,9 @@ SCRAPE_SECONDS = 2
 
 METRICS_API = "/apis/metrics.k8s.io/v1beta1"
 
+SERVICES = "10.0.0.0/16"
+"""The addresses of Services."""
+
 
 def metrics_objects(port: int) -> dict[str, Any]:
     """What makes metrics-server's API a part of the API server: path -> object."""
@@ -103,7 +106,7 @@ def _api_server(folder: Path, ports: Mapping[str, int], _: Options) -> list[str]
         f"--service-account-signing-key-file={folder / 'service-accounts.key'}",
         f"--token-auth-file={folder / 'tokens.csv'}",
         "--authorization-mode=RBAC",
-        "--service-cluster-ip-range=10.0.0.0/16",
+        f"--service-cluster-ip-range={SERVICES}",
         "--allow-privileged=true",
         f"--audit-policy-file={HERE / 'audit-policy.yaml'}",
         f"--audit-log-path={folder / 'audit.log'}",

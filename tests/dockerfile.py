@@ -145,7 +145,8 @@ def _is_ignored(context: Path, name: str) -> bool:
 
 def _copy(source: Path, target: Path) -> None:
     if source.is_dir():
-        shutil.copytree(source, target, ignore=shutil.ignore_patterns("__pycache__"))
+        left_out = shutil.ignore_patterns("__pycache__", "node_modules", "page")
+        shutil.copytree(source, target, ignore=left_out, dirs_exist_ok=True)
     else:
         target.parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(source, target)

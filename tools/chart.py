@@ -22,6 +22,8 @@ COPIED: Final = {
     "alerts.yaml": "components/monitoring/alerts.yaml",
     "extender-certificate.yaml": "components/extender/certificate.yaml",
     "extender-service.yaml": "components/extender/service.yaml",
+    "dashboard-certificate.yaml": "components/dashboard/certificate.yaml",
+    "dashboard-service.yaml": "components/dashboard/service.yaml",
     "guard-certificate.yaml": "components/guard/certificate.yaml",
     "guard-webhook.yaml": "components/guard/webhook.yaml",
 }
@@ -88,6 +90,7 @@ def _values() -> Schema:
         admissionPolicy=_section(enabled={"enum": ["auto", True, False]}),
         extender=_section(enabled=_flag()),
         guard=_section(enabled=_flag()),
+        dashboard=_section(enabled=_flag()),
         networkPolicy=_section(enabled=_flag()),
         monitoring=_section(enabled=_flag(), labels=_texts()),
         # Of charts that have this one among theirs.

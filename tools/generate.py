@@ -11,6 +11,8 @@ from tools import (
     configuration_schema,
     manifests,
     monitoring,
+    openapi,
+    page_types,
     security_page,
 )
 
@@ -25,6 +27,9 @@ PLAN_INSTALLED: Final = ROOT / "manifests/rescheduler/plan-crd.yaml"
 ALERT_RULES: Final = ROOT / "manifests/components/monitoring/alerts.yaml"
 API_PAGE: Final = ROOT / "docs/api.md"
 SECURITY: Final = ROOT / "docs/security.md"
+OPENAPI: Final = ROOT / "docs/openapi.json"
+PAGE_TYPES: Final = ROOT / "dashboard/src/api/types.ts"
+OPENAPI_SERVED: Final = ROOT / "src/rescheduler/serve/dashboard/openapi.json"
 EXAMPLES: Final = manifests.EXAMPLES / "configuration-examples.yaml"
 
 SCHEMA: Final = ROOT / "src/rescheduler/config/schema.json"
@@ -61,6 +66,9 @@ def files() -> dict[Path, str]:
         manifests.KUSTOMIZATION: manifests.kustomization(),
         API_PAGE: api_page.page(),
         SECURITY: security(),
+        OPENAPI: openapi.text(),
+        PAGE_TYPES: page_types.text(),
+        OPENAPI_SERVED: openapi.text(),
         **chart.files(),
         **manifests.packaged(),
     }

@@ -72,6 +72,10 @@ def _p99(name: str, by: str = "") -> str:
 
 _MOVED: Final = 'sum(increase(rescheduler_moves_total{result="completed"}[$__range]))'
 _ENDED: Final = 'sum(increase(rescheduler_moves_total{result=~"completed|failed"}[$__range]))'
+_PREDICTION_ERROR: Final = " / ".join(
+    f"sum by (strategy) (increase(rescheduler_prediction_error_ratio_{each}[$__range]))"
+    for each in ("sum", "count")
+)
 _STATS: Final = (
     ("Replicas", "count(rescheduler_build_info)", "short"),
     ("Leads", "sum(rescheduler_leader)", "short"),
@@ -90,6 +94,21 @@ _CHARTS: Final[tuple[tuple[str, str, tuple[tuple[str, str], ...]], ...]] = (
             (
                 "max by (resource, when) (rescheduler_cluster_imbalance_ratio)",
                 "{{resource}} {{when}}",
+            ),
+        ),
+    ),
+    (
+        "Plans by what became of them",
+        "short",
+        (("sum by (event) (increase(rescheduler_plans_total[$__rate_interval]))", "{{event}}"),),
+    ),
+    (
+        "Loads, from what was predicted, in the mean",
+        "percentunit",
+        (
+            (
+                _PREDICTION_ERROR,
+                "{{strategy}}",
             ),
         ),
     ),

@@ -1,7 +1,8 @@
 """Runs pytest; what fails is run once more, one test at a time.
 
 The tests on a real control plane share two cores with it and with each other, and some wait for
-what a kubelet, a lease or a webhook does in its own time. A test that passes alone is told, and
+what a kubelet, a lease or a webhook does in its own time; of the others, some wait for processes,
+terminals and sockets. A test that passes alone is told, and
 does not fail the run; one that fails alone, too, does, and so do more than a few at once.
 """
 

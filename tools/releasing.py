@@ -24,9 +24,19 @@ _IN_THE_WHEEL: Final = (
     "rescheduler/config/schema.json",
     "rescheduler/manifests/rbac.yaml",
     "rescheduler/manifests/deployment.yaml",
+    "rescheduler/serve/dashboard/page/index.html",
+    "rescheduler/serve/dashboard/page/licenses.md",
 )
-"""Without which `rescheduler install`, or a user of its types, would find out too late."""
-_IN_THE_SDIST: Final = ("LICENSE", "README.md", "CHANGELOG.md", "pyproject.toml")
+"""Without which `rescheduler install`, or users of its types or dashboard, would find out too late.
+The page is of others' work, too, and says whose.
+"""
+_IN_THE_SDIST: Final = (
+    "LICENSE",
+    "README.md",
+    "CHANGELOG.md",
+    "pyproject.toml",
+    "src/rescheduler/serve/dashboard/page/index.html",
+)
 
 
 def problems(folder: Path) -> Iterator[str]:

@@ -17,7 +17,7 @@ from bench.compare.stages import Stage
 from testbed.supervisor import free_ports
 
 _LOOK_AGAIN_SECONDS = 0.05
-_SYNC_SECONDS = 60.0
+_SYNC_SECONDS = 180.0
 _STOP_SECONDS = 30.0
 _LAST_WORDS = 500
 _NUMBERS = itertools.count(1)

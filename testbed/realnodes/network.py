@@ -18,7 +18,6 @@ import socket
 import subprocess
 from collections.abc import Callable
 from contextlib import AbstractContextManager
-from pathlib import Path
 from urllib.parse import urlsplit
 
 from testbed.realnodes.namespaces import within, within_network_of
@@ -27,8 +26,6 @@ from testbed.realnodes.settings import GATEWAY, Node
 Address = tuple[str, int]
 
 _PIECE = 65536
-_FORWARDING = Path("/proc/sys/net/ipv4/ip_forward")
-"""Of the network of whoever writes it."""
 
 
 class NetworkError(Exception):
@@ -45,9 +42,6 @@ def lay_out(fabric: int, nodes: list[Node]) -> None:
             "link set nodes up",
             *routes,
         )
-        # So that it says of what it has no route to that there is none. Else whoever asks for a
-        # Service before its proxy has heard of it would wait for an answer until he gives up.
-        _FORWARDING.write_text("1")
 
 
 def connect(fabric: int, node: Node, pid: int, others: list[Node]) -> None:

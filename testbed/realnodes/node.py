@@ -21,6 +21,7 @@ from io import FileIO
 from pathlib import Path
 from typing import Any
 
+from testbed.flags import SERVICES
 from testbed.realnodes import namespaces
 from testbed.realnodes.cgroups import controllers, join_daemons, mounted_at
 from testbed.realnodes.settings import (
@@ -44,6 +45,7 @@ _SOCKET_SECONDS = 60.0
 _LOOK_AGAIN_SECONDS = 0.05
 _REAP_SECONDS = 0.5
 _TAIL = 1500
+_SYSTEM = {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "HOME": "/root"}
 # Not buffered: what was read beyond a line would not show to select.
 _STDIN = FileIO(0, closefd=False)
 
@@ -57,6 +59,13 @@ _KERNEL_SETTINGS = {
     "kernel/keys/root_maxkeys": "1000000",
     "kernel/keys/root_maxbytes": "25000000",
 }
+
+
+# What still has the address of a Service when the node's proxy has had its turn is of none that it
+# knows. Refused here, and not by a router, it leaves no trace in the kernel's table of connections.
+# There it would stay for two minutes as one whose address is right as it is, and whoever came by
+# the same port of the client's within them would not reach the Service, though it is known by then.
+_REFUSING = f"--destination {SERVICES} --jump REJECT --reject-with icmp-net-unreachable"
 
 
 class NodeError(Exception):
@@ -84,21 +93,16 @@ def mount_all() -> None:
     layers = f"lowerdir=/var,upperdir={upper},workdir={work}"
     namespaces.mount("overlay", "/var", "overlay", options=layers)
     _protect_kernel_settings()
-    _exchange_rules_as_a_whole()
     # Mounts that a kubelet makes for a pod have to reach its containers.
     namespaces.mount("", "/", flags=namespaces.RECURSIVE | namespaces.SHARED)
 
 
-def _exchange_rules_as_a_whole() -> None:
-    """By iptables of old, where Debian's package has it, which exchanges a table in one stroke.
-
-    With nf_tables, on a machine that was very busy, about one new connection in twenty thousand was
-    told ENETUNREACH, as where no rule knows its Service, though nothing of that Service had changed
-    for seconds. What it is in the kernel was not found out.
-    """
-    old, new = (Path(f"/usr/sbin/xtables-{kind}-multi") for kind in ("legacy", "nft"))
-    if old.exists() and new.exists():
-        namespaces.mount(str(old), str(new), flags=namespaces.BIND)
+def refuse_unknown_services() -> None:
+    for chain in ("OUTPUT", "FORWARD"):
+        command = ["iptables", "--wait", "--append", chain, *_REFUSING.split()]
+        done = subprocess.run(command, check=False, capture_output=True, text=True, env=_SYSTEM)
+        if done.returncode:
+            raise NodeError(f"iptables: {done.stderr.strip()}")
 
 
 def _protect_kernel_settings() -> None:
@@ -139,14 +143,14 @@ class Programs:
         if name in self._running:
             raise NodeError(f"{name} is running")
         # The shim is beside containerd, runc where Debian puts it.
-        path = f"{self._node.containerd}:/usr/sbin:/usr/bin:/sbin:/bin"
+        path = f"{self._node.containerd}:{_SYSTEM['PATH']}"
         with self._log(name).open("ab") as log:
             self._running[name] = subprocess.Popen(
                 commands(self._node)[name],
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=log,
-                env={"PATH": path, "HOME": "/root"},
+                env=_SYSTEM | {"PATH": path},
                 cwd="/",
             )
 
@@ -214,6 +218,7 @@ def _live(node: Node) -> None:
         join_daemons()
         socket.sethostname(node.name)
         _listen()
+        refuse_unknown_services()
         programs.start_all()
     except (NodeError, OSError) as problem:
         _say({"error": f"{node.name}: {problem}"})

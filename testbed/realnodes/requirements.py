@@ -34,6 +34,7 @@ for command in (
     nat + " -m comment --comment x -m mark --mark 0x4000/0x4000 -j MASQUERADE --random-fully",
     nat + " -p tcp -m statistic --mode random --probability 0.5 -m addrtype --dst-type LOCAL",
     "iptables -w -A FORWARD -m conntrack --ctstate INVALID -j DROP",
+    "iptables -w -A OUTPUT -j REJECT --reject-with icmp-net-unreachable",
 ):
     done = subprocess.run(command.split(), capture_output=True, text=True)
     if done.returncode:

@@ -53,7 +53,7 @@ async def are_all_elsewhere(world: World, names: Sequence[str], left: str) -> bo
     """All complete, and none, also none that is ending, is where they were."""
     pods = [pod for name in names for pod in await world.pods(name)]
     return all([await world.is_complete(name) for name in names]) and all(
-        pod["spec"]["nodeName"] != left for pod in pods
+        pod["spec"].get("nodeName") != left for pod in pods
     )
 
 

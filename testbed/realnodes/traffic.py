@@ -23,7 +23,7 @@ from testbed.api import Api, Object
 from testbed.instance import Instance
 from testbed.realnodes.nodes import MakeSocket, RealNodes
 
-PAUSE_SECONDS = 0.02
+PAUSE_SECONDS = 0.03
 """Between two requests of one client."""
 ANSWER_SECONDS = 30.0
 _FIRST_ANSWER_SECONDS = 60.0

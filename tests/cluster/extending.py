@@ -121,14 +121,26 @@ class Extended:
         return next((float(line.split()[-1]) for line in lines if line.startswith(wanted)), 0.0)
 
 
-async def extended(own: OwnControlPlane, *points: str, **args: Any) -> Extended:  # noqa: ANN401
-    """Starts the scheduler anew, as the operator of the Go plugin has configured it."""
+async def extended(
+    own: OwnControlPlane,
+    *points: str,
+    patience: str = "",
+    **args: Any,  # noqa: ANN401
+) -> Extended:
+    """Starts the scheduler anew, as the operator of the Go plugin has configured it. `patience`:
+    how long it waits for an answer, where what is answered is looked at, however busy the machine.
+    """
     world, port, metrics_port = own.real, free_port(), free_port()
     serving = {"port": metrics_port, "bindAddress": "127.0.0.1"}
     document = operator_file(own, points, extender={"port": port}, serving=serving, **args)
     file = world.folder / "operator.yaml"
     file.write_text(yaml.safe_dump(document))
-    await start_scheduler(own, await printed(world, file))
+    configuration = await printed(world, file)
+    if patience:
+        asking = yaml.safe_load(configuration)
+        asking["extenders"][0]["httpTimeout"] = patience
+        configuration = yaml.safe_dump(asking)
+    await start_scheduler(own, configuration)
     return Extended(own, file, port, metrics_port)
 
 

@@ -66,6 +66,12 @@ BROUGHT = {
         "role.rbac.authorization.k8s.io/rescheduler-extender",
         "rolebinding.rbac.authorization.k8s.io/rescheduler-extender",
     },
+    "dashboard": {
+        "service/rescheduler-dashboard",
+        "secret/rescheduler-dashboard-tls",
+        "role.rbac.authorization.k8s.io/rescheduler-dashboard",
+        "rolebinding.rbac.authorization.k8s.io/rescheduler-dashboard",
+    },
     "guard": {
         "secret/rescheduler-guard-tls",
         "service/rescheduler-guard",

@@ -28,6 +28,7 @@ ONLY_REAL: Final[Mapping[str, str]] = {
     "test_components": _PROGRAMS,
     "test_control_plane": _TESTBED,
     "test_daemons": _JUDGE,
+    "test_dashboard": _RIGHTS,
     "test_deployment": _PROCESS,
     "test_documented_commands": _PROGRAMS,
     "test_embedded_answers": _TWIN,

@@ -69,8 +69,14 @@ def _read(document: Object) -> Object:
         (["mode=Auto", WITH_POLICY, "guard.enabled=true"], ["guard"]),
         (["mode=Auto", WITH_POLICY, "extender.enabled=true"], ["extender"]),
         (
-            ["mode=Auto", WITH_POLICY, "guard.enabled=true", "extender.enabled=true"],
-            ["guard", "extender"],
+            [
+                "mode=Auto",
+                WITH_POLICY,
+                "guard.enabled=true",
+                "extender.enabled=true",
+                "dashboard.enabled=true",
+            ],
+            ["guard", "extender", "dashboard"],
         ),
         (
             ["networkPolicy.enabled=true", "monitoring.enabled=true"],
@@ -225,7 +231,9 @@ async def test_a_guard_and_an_extender_are_upgraded_with_what_they_have_written(
     helm, kube = Helm(tmp_path, with_operator), Kubectl(kubectl, with_operator, tmp_path)
     before = await kube.inventory()
     guarding = setting("mode=Auto", "guard.enabled=true", "extender.enabled=true")
-    everything = setting("networkPolicy.enabled=true", "monitoring.enabled=true")
+    everything = setting(
+        "networkPolicy.enabled=true", "monitoring.enabled=true", "dashboard.enabled=true"
+    )
     await helm("install", "rescheduler", CHART, *guarding)
     release = "secret/sh.helm.release.v1.rescheduler.v"
     acting = LOOKING | DEPLOYED | MOVING | POLICY | {BUDGET} | BY_ITSELF

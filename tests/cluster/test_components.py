@@ -36,7 +36,11 @@ ACTING = LOOKING | MOVING | POLICY | DEPLOYED | {BUDGET}
         (["read-only"], LOOKING | DEPLOYED),
         (["approve"], ACTING),
         (["guard"], ACTING | BROUGHT["guard"]),
-        (["network-policy", "monitoring", "guard", "extender"], ACTING.union(*BROUGHT.values())),
+        (["dashboard"], ACTING | BROUGHT["dashboard"]),
+        (
+            ["network-policy", "monitoring", "guard", "extender", "dashboard"],
+            ACTING.union(*BROUGHT.values()),
+        ),
         (
             ["network-policy", "monitoring", "read-only"],
             LOOKING | DEPLOYED | BROUGHT["network-policy"] | BROUGHT["monitoring"],
@@ -49,6 +53,7 @@ ACTING = LOOKING | MOVING | POLICY | DEPLOYED | {BUDGET}
         "read-only",
         "approve",
         "guard",
+        "dashboard",
         "all that act",
         "all that look",
     ],

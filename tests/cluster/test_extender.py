@@ -73,7 +73,7 @@ async def test_a_burst_lands_by_what_is_really_used(own: OwnControlPlane) -> Non
     alone = imbalance(await all_placed(world, "alone", BURST), nodes)
     await world.delete_workload("alone")
     await world.wait("they are gone", lambda: _none(world, "alone"))
-    asked = await extended(own, "filter", "score")
+    asked = await extended(own, "filter", "score", patience="1m")
     async with asked.running():
         await world.wait("hogs are measured", lambda: _prefers(asked, nodes))
         await world.create(pods_of(BURST, "asked"))

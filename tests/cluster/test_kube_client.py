@@ -52,6 +52,27 @@ async def names_of_pods(config: str, namespace: str) -> list[str]:
 # ------------------------------------------------------------------ reading
 
 
+@pytest.mark.parametrize(
+    "name", ["", ".", "..", "web/status", "../pods/web", "web?limit=1", "web#x"]
+)
+async def test_what_cannot_be_a_name_finds_and_changes_nothing(world: World, name: str) -> None:
+    """An empty one is the address of all of them, and a slash leads elsewhere."""
+    await world.create(pod("web"))
+    async with connect(str(world.kubeconfig())) as api:
+        [there] = await api.list(PODS, namespace=world.name)
+        uid = there["metadata"]["uid"]
+        with pytest.raises(errors.NotFound):
+            await api.get(PODS, world.name, name)
+        with pytest.raises(errors.KubeError):
+            await api.patch(
+                PODS, world.name, name, uid=uid, change={"metadata": {"labels": {"a": "b"}}}
+            )
+        with pytest.raises(errors.KubeError):
+            await api.delete(PODS, world.name, name, uid=uid)
+        [still] = await api.list(PODS, namespace=world.name)
+    assert still["metadata"]["resourceVersion"] == there["metadata"]["resourceVersion"]
+
+
 async def test_a_list_of_several_pages_is_complete_even_when_it_expires_in_the_middle(
     world: World,
 ) -> None:

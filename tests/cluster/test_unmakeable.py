@@ -17,7 +17,7 @@ BRIEF: dict[str, Any] = {"migration": {"steerTimeout": "2s", "readyTimeout": "10
 RESTRICTED = {"pod-security.kubernetes.io/enforce": "restricted"}
 
 
-async def drain(world: World, node: str, timeout: str = "60s") -> Ended:  # noqa: ASYNC109
+async def drain(world: World, node: str, timeout: str = "4m") -> Ended:  # noqa: ASYNC109
     path = str(world.configuration(**election(world), **BRIEF))
     return await as_admin(world, "drain", node, "--config", path, "--timeout", timeout)
 

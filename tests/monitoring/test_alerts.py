@@ -9,7 +9,7 @@ from pathlib import Path
 
 import yaml
 
-from rescheduler.model.published import MovesUnderWay, Now, Role
+from rescheduler.model.published import MovesUnderWay, Now, Plans, Role
 from rescheduler.serve import Board
 from testbed.faultproxy import Match, cut_after, fail
 from testbed.world import World
@@ -62,10 +62,12 @@ def be_in_every_trouble(first: Board, second: Board) -> None:
             last_pass=PASS,
             paused=True,
             configuration_error="cpuThreshold: must be a number",
+            plans=Plans(failing={"LoadBalancing": True}),
         )
     )
     second.publish(replace(LEADING, is_synced=False))
     first.record.passed(0.1, well=False)
+    first.record.plan_became("expired")
     first.record.moved("LoadBalancing", "Surge", "NotReadyInTime", 9.0)
     first.record.moved("NodeMaintenance", "Recreate", "ReplacementNotReady", 9.0)
     first.heard("get", "pods", 503, 0.1)

@@ -1,8 +1,9 @@
 """Tests on real nodes: they need root and a kernel to match, and `make test-nodes` says so.
 
-All share one control plane and three nodes, one after the other.
+Each worker has a control plane and three nodes of its own, for its tests one after the other.
 """
 
+import asyncio
 import re
 import sys
 import time
@@ -11,14 +12,11 @@ from pathlib import Path
 
 import pytest
 
-from testbed.instance import Instance
+from testbed.instance import Instance, OwnedInstance
 from testbed.realnodes import traces
 from testbed.realnodes.nodes import RealNodes
 from testbed.realnodes.serving import world_of_real_nodes
-from testbed.world import World
-from tests.control_plane import instance
-
-__all__ = ["instance"]
+from testbed.world import World, install_rights
 
 MILLICORES = 500
 """Of each node, for pods: so that one machine can make several nodes hot, or full."""
@@ -27,8 +25,12 @@ START_SECONDS = 30
 """In which three nodes are to be Ready; a busy machine may take longer, and no test fails by it."""
 
 
+CLEAN_UP_SECONDS = 60.0
+"""In which another worker removes what a supervisor left that one of its tests killed."""
+
+
 def say(line: str) -> None:
-    """A figure, for whoever runs the tests with -s."""
+    """A figure, for whoever runs the tests with -s or -rP."""
     sys.stdout.write(f"\n{line}\n")
 
 
@@ -37,9 +39,19 @@ def run() -> Iterator[traces.Run]:
     """The first to come and the last to go: by then the machine is as it was before all of it."""
     run = traces.Run()
     yield run
-    changes = run.changes()
+    deadline = time.monotonic() + CLEAN_UP_SECONDS
+    while (changes := run.changes()) and time.monotonic() < deadline:
+        time.sleep(1)
     say(f"the machine is as before: {changes or 'yes'}")
     assert changes == {}
+
+
+@pytest.fixture(scope="session")
+def instance(run: traces.Run) -> Iterator[Instance]:
+    del run  # it is over when this one is gone, too
+    with OwnedInstance() as owned:
+        asyncio.run(install_rights(owned.instance))
+        yield owned.instance
 
 
 @pytest.fixture(scope="session")

@@ -12,11 +12,11 @@ from testbed.processes import Running
 from testbed.realnodes.traffic import Traffic
 from testbed.world import World
 from tests.nodes.conftest import say
-from tests.scenarios.looping import Ended, election, ended
+from tests.scenarios.looping import Ended, ended
 
 
 async def start_draining(world: World, node: str, **settings: Any) -> Running:  # noqa: ANN401
-    path = str(world.default_configuration(**election(world), **settings))
+    path = str(world.default_configuration(**settings))
     return await world.start_as_admin("drain", node, "--config", path)
 
 

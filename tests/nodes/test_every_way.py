@@ -73,7 +73,7 @@ async def test_the_only_one_of_its_kind_is_ready_elsewhere_before_it_goes(
 async def are_elsewhere(world: World, names: tuple[str, ...], left: str) -> bool:
     """One of each, and none, also none that is ending, is where they were."""
     pods = [each for name in names for each in await world.pods(name)]
-    return len(pods) == len(names) and all(each["spec"]["nodeName"] != left for each in pods)
+    return len(pods) == len(names) and all(each["spec"].get("nodeName") != left for each in pods)
 
 
 # ---------------------------------------------------------------------- end first

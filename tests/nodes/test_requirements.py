@@ -46,3 +46,25 @@ def test_what_the_kernel_refuses_is_told_in_its_words(monkeypatch: pytest.Monkey
     monkeypatch.setattr(requirements, "_TRY", "import sys; sys.exit('bridges: not supported')")
     told = requirements.what_stands_in_the_way()
     assert told == "real nodes: the kernel refuses bridges: not supported"
+
+
+@pytest.mark.parametrize("status", [0, 100])
+def test_what_debian_has_is_installed_by_our_own_command(
+    status: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By a stand-in for apt-get, for nothing is missing here."""
+    told, program = tmp_path / "told", tmp_path / "apt-get"
+    program.write_text(f"#!/bin/sh\necho $* >> {told}\necho no such luck >&2\nexit {status}\n")
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+    monkeypatch.setitem(requirements._FILES, "runc", ())  # noqa: SLF001
+    assert requirements.missing_packages() == ["runc"]
+    problem = requirements.install_missing()
+    update, *install = told.read_text().splitlines()
+    assert update.endswith("update")
+    if status:
+        assert problem == "apt-get -qq update failed: no such luck"
+        assert install == []
+    else:
+        assert problem == ""
+        assert install == ["-qq install -y --no-install-recommends runc"]

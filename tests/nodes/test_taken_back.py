@@ -172,7 +172,7 @@ async def has_running_copy(world: World) -> bool:
 
 async def has_left(world: World, node: str) -> bool:
     """Not Ready any more, for its copy is."""
-    pods = [each for each in await world.pods("web") if each["spec"]["nodeName"] == node]
+    pods = [each for each in await world.pods("web") if each["spec"].get("nodeName") == node]
     return not any(map(is_ready, pods))
 
 

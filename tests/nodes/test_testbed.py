@@ -5,12 +5,14 @@ import json
 import os
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import time
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
+from typing import Any
 
 import aiohttp
 import pytest
@@ -22,7 +24,7 @@ from testbed.instance import Instance
 from testbed.marks import has_mark
 from testbed.realnodes import cgroups, traces
 from testbed.realnodes.cgroups import MARK
-from testbed.realnodes.nodes import RealNodes
+from testbed.realnodes.nodes import PINS, RealNodes
 from testbed.realnodes.settings import IMAGE
 from testbed.realnodes.supervisor import FOLDER_PREFIX, NodesError
 
@@ -124,12 +126,33 @@ def owner_process(instance: Instance, folder: Path) -> Iterator[subprocess.Popen
 # ------------------------------------------------------------------ real
 
 
-async def get(nodes: RealNodes, node: str, url: str) -> str:
+async def get(nodes: RealNodes, node: str, url: str, from_port: int = 0) -> str:
     """As a client on this node gets it."""
-    connector = aiohttp.TCPConnector(socket_factory=nodes.sockets(node), force_close=True)
+    make = nodes.sockets(node)
+
+    def bound(address: tuple[Any, ...]) -> socket.socket:
+        made = make(address)
+        made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        made.bind(("", from_port))
+        return made
+
+    connector = aiohttp.TCPConnector(socket_factory=bound if from_port else make, force_close=True)
     async with aiohttp.ClientSession(connector=connector) as session, session.get(url) as answer:
         assert answer.status == 200
         return (await answer.text()).strip()
+
+
+async def test_their_kubelets_and_proxies_are_of_the_control_planes_own_version(
+    instance: Instance, nodes: RealNodes
+) -> None:
+    async with Api(instance.url, instance.tokens["admin"], instance.client_ssl()) as api:
+        server = (await api.request("GET", "/version"))["gitVersion"]
+        for name in nodes.names:
+            found = (await api.get("Node", None, name))["status"]["nodeInfo"]
+            assert found["kubeletVersion"] == server
+            assert found["containerRuntimeVersion"].startswith("containerd://2.")
+    [pins, _] = map(build.read_pins, PINS)
+    assert pins.version == server
 
 
 async def test_pods_run_on_every_node_and_are_reached_from_every_node(
@@ -142,15 +165,17 @@ async def test_pods_run_on_every_node_and_are_reached_from_every_node(
                 assert await get(nodes, node, f"http://{found['status']['podIP']}:8080/") == name
 
 
-async def test_every_nodes_proxy_serves_a_cluster_ip(instance: Instance, nodes: RealNodes) -> None:
-    ports = [{"port": 80, "targetPort": 8080}]
-    service = {
+def served_service(name: str) -> Object:
+    return {
         "kind": "Service",
-        "metadata": {"name": "served", "namespace": "default"},
-        "spec": {"selector": {"app": "served"}, "ports": ports},
+        "metadata": {"name": name, "namespace": "default"},
+        "spec": {"selector": {"app": name}, "ports": [{"port": 80, "targetPort": 8080}]},
     }
+
+
+async def test_every_nodes_proxy_serves_a_cluster_ip(instance: Instance, nodes: RealNodes) -> None:
     async with Api(instance.url, instance.tokens["admin"], instance.client_ssl()) as api:
-        address = (await api.create(service))["spec"]["clusterIP"]
+        address = (await api.create(served_service("served")))["spec"]["clusterIP"]
         async with running_pods(instance, served=nodes.names[0]):
             for node in nodes.names:
                 async with asyncio.timeout(PATIENCE_SECONDS):
@@ -172,6 +197,26 @@ async def test_what_no_proxy_knows_is_out_of_reach_and_nobody_waits_for_it(
     async with asyncio.timeout(PATIENCE_SECONDS):
         with pytest.raises(aiohttp.ClientConnectorError):
             await get(nodes, nodes.names[0], "http://10.0.255.254/")
+
+
+async def test_who_asked_before_the_proxy_knew_the_service_is_served_once_it_does(
+    instance: Instance, nodes: RealNodes
+) -> None:
+    """Also by the very port of the client's by which nobody could be reached."""
+    node, name = nodes.names[0], "asked-early"
+    address, port = "10.0.255.253", 40_404
+    service = served_service(name) | {"spec": served_service(name)["spec"] | {"clusterIP": address}}
+    async with (
+        Api(instance.url, instance.tokens["admin"], instance.client_ssl()) as api,
+        running_pods(instance, **{name: node}),
+    ):
+        with pytest.raises(aiohttp.ClientConnectorError):
+            await get(nodes, node, f"http://{address}/", from_port=port)
+        await api.create(service)
+        async with asyncio.timeout(PATIENCE_SECONDS):
+            assert await until_served(nodes, node, f"http://{address}/") == name
+        assert await get(nodes, node, f"http://{address}/", from_port=port) == name
+        await api.delete("Service", "default", name)
 
 
 # ------------------------------------------------------------------ without a trace

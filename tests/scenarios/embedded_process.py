@@ -31,6 +31,7 @@ from rescheduler.cli.commands import (
     drain,
     get,
     get_plans,
+    history,
     migrate,
     pause,
     retry,
@@ -212,6 +213,16 @@ class EmbeddedProcess(Running):
         names, form = given["names"] or (), given["output"]
         return await get.listed(connect, clock, namespace, names=names, form=form)
 
+    async def _history(self, given: dict[str, Any], connect: Connect, clock: Clock) -> int:
+        return await history.listed(
+            _configuration(given),
+            connect,
+            clock,
+            names=given["names"] or (),
+            completed_only=not given["everything"],
+            form=given["output"],
+        )
+
     async def _get_plans(self, given: dict[str, Any], connect: Connect, clock: Clock) -> int:
         names, form = given["names"] or (), given["output"]
         return await get_plans.listed(_configuration(given), connect, clock, names=names, form=form)
@@ -268,6 +279,7 @@ _COMMANDS: Final[
     "apply": EmbeddedProcess._apply,  # noqa: SLF001
     "undo": EmbeddedProcess._undo,  # noqa: SLF001
     "plans": EmbeddedProcess._get_plans,  # noqa: SLF001
+    "history": EmbeddedProcess._history,  # noqa: SLF001
     "approve": EmbeddedProcess._approve,  # noqa: SLF001
     "reject": EmbeddedProcess._reject,  # noqa: SLF001
     "status": EmbeddedProcess._status,  # noqa: SLF001

@@ -68,7 +68,7 @@ WAYS = {
         deploy_web=_deployment,
         requests={**_OF_BOTH, "create": Match(verb="create", resource="pods", write=True)},
     ),
-    "steer": Way(
+    "recreate": Way(
         deploy_web=_stateful_set,
         asked={"mayRecreate": True},
         requests={

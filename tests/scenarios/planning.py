@@ -45,3 +45,8 @@ async def annotate(world: Scene, name: str, approval: str | None) -> None:
 
 def name_of(plan: Object) -> str:
     return str(plan["metadata"]["name"])
+
+
+def phase_of(item: Object) -> str:
+    """Empty, if its status is not written yet: that is a second write."""
+    return str((item.get("status") or {}).get("phase", ""))

@@ -1,16 +1,17 @@
 """Plans as objects: written in every mode, approved or not, carried out as far as they hold."""
 
+import asyncio
 from datetime import datetime, timedelta
 
 import pytest
 import yaml
 
 from testbed.api import ApiError, Object
-from testbed.faultproxy import Match, fail
+from testbed.faultproxy import Match, fail, hold
 from tests.scenarios.deploying import deploy_web
 from tests.scenarios.judging import assert_nobody_noticed
 from tests.scenarios.looping import controller, election
-from tests.scenarios.planning import annotate, command, name_of, plans, wait_for_plan
+from tests.scenarios.planning import annotate, command, name_of, phase_of, plans, wait_for_plan
 from tests.scenarios.world import World
 
 APPROVE = {"mode": "Approve", "reschedulingInterval": "1s"}
@@ -106,7 +107,7 @@ async def test_rejected_it_is_not_proposed_again(world: World) -> None:
         await wait_for_plan(world, phase="Rejected")
         before = len(running.lines)
         await running.says("pass ended", where=lambda _: len(running.lines) > before + 10)
-        assert [each["status"]["phase"] for each in await plans(world)] == ["Rejected"]
+        assert [phase_of(each) for each in await plans(world)] == ["Rejected"]
     assert await world.nodes_of("web") == [full]
     late = await command(world, "approve", name_of(plan))
     assert late.code == 1
@@ -122,6 +123,26 @@ async def test_what_nobody_approves_expires(world: World) -> None:
         assert late.code == 1
         assert "is Expired: nobody approved it before it expired" in late.err
         assert await world.records() == []
+
+
+async def test_what_runs_can_be_neither_approved_nor_rejected_any_more(world: World) -> None:
+    await deploy_web(world, 1)
+    arrives = asyncio.Event()
+    async with world.faults() as proxy:
+        proxy.on(Match(verb="create", resource="pods"), hold(arrives))
+        async with controller(world, **APPROVE, **election(world)):
+            plan = await wait_for_plan(world, phase="Waiting", reason="NeedsApproval")
+            await annotate(world, name_of(plan), "approved")
+            await wait_for_plan(world, phase="Running")
+            late = await command(world, "approve", name_of(plan))
+            assert (late.code, "is Running: it is carried out already" in late.err) == (1, True)
+            late = await command(world, "reject", name_of(plan))
+            assert late.code == 1
+            assert f"it has begun; when it has ended: rescheduler undo {name_of(plan)}" in late.err
+            undo = await command(world, "undo", name_of(plan))
+            assert (undo.code, "is Running: wait for its end" in undo.err) == (1, True)
+            arrives.set()
+            await wait_for_plan(world, phase="Completed", reason="AllMoved")
 
 
 async def test_a_newer_plan_supersedes_the_one_that_nobody_approved(world: World) -> None:
@@ -305,6 +326,6 @@ async def test_inside_of_a_window_it_moves_by_itself(world: World) -> None:
         followed.write_text(world.configuration(**opened, **election(world)).read_text())
         await running.says("configuration changed")
         await wait_for_plan(world, phase="Completed", reason="AllMoved")
-        [waited] = [each for each in await plans(world) if each["status"]["phase"] == "Superseded"]
+        [waited] = [each for each in await plans(world) if phase_of(each) == "Superseded"]
         assert waited["status"]["reason"] == "NewerPlan"
     assert empty in await world.nodes_of("web")

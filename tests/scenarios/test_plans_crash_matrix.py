@@ -7,16 +7,18 @@ All of them run on the embedded cluster; of the real one each run draws some.
 import signal
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
+from datetime import timedelta
 from typing import Any, Literal, get_args
 
 import pytest
 
+from rescheduler.model import reschedule_plan
 from testbed.audit import Audit
 from testbed.faultproxy import Match, drop_reply, kill
 from tests.scenarios.deploying import deploy_web
 from tests.scenarios.drawing import drawn
 from tests.scenarios.judging import assert_nobody_noticed
-from tests.scenarios.planning import annotate, command, name_of, plans
+from tests.scenarios.planning import annotate, command, name_of, phase_of, plans
 from tests.scenarios.world import World
 
 When = Literal["before", "after", "reply lost"]
@@ -37,6 +39,10 @@ class Case:
     """In which plans may be in the end."""
     writes: int
     """Of plans, by one run that nobody disturbs, at most."""
+    least: int = LEAST
+    """The same, at least."""
+    is_observed: bool = False
+    """In the end what came of them is known."""
 
 
 async def _nothing(_: World) -> None:
@@ -53,6 +59,19 @@ async def _undone(world: World) -> None:
     assert (await world.run()).code == 0
     [plan] = await plans(world)
     assert (await command(world, "undo", name_of(plan))).code == 0
+
+
+async def _ended(world: World) -> None:
+    """By one who did not live to see what came of it."""
+    assert (await world.run()).code == 0
+    [plan] = await plans(world)
+    ended = reschedule_plan.ended_at(plan)
+    assert ended is not None
+
+    async def is_long_ago() -> bool:
+        return world.clock.now() > ended + timedelta(seconds=1)
+
+    await world.wait("another second has begun", is_long_ago)
 
 
 # Of what somebody has approved: what is planned next is no part of it.
@@ -76,7 +95,21 @@ CASES = {
         set_stage=_approved, settings=_ONLY_THIS, moved=(1,), phases=("Completed",), writes=4
     ),
     "undone": Case(
-        set_stage=_undone, settings=_ONLY_THIS, moved=(0,), phases=("Completed",), writes=4
+        # What came of the first plan is written by now, too.
+        set_stage=_undone,
+        settings=_ONLY_THIS,
+        moved=(0,),
+        phases=("Completed",),
+        writes=5,
+    ),
+    "observed": Case(
+        set_stage=_ended,
+        settings=_ONLY_THIS,
+        moved=(1,),
+        phases=("Completed",),
+        writes=1,
+        least=1,
+        is_observed=True,
     ),
 }
 WRITTEN = Match(
@@ -103,7 +136,7 @@ async def test_it_takes_these_writes(world: World, name: str) -> None:
         audit = await world.audit(auditor)
     assert run.code == 0, run
     print(f"{name}: {len(made)} writes of plans: {made}")  # noqa: T201
-    assert LEAST <= len(made) <= case.writes, made
+    assert case.least <= len(made) <= case.writes, made
     await assert_it_ended_well(world, case, audit)
 
 
@@ -123,7 +156,7 @@ async def test_disturbed_at_a_write_it_ends_all_the_same(
         await _run_until_it_rests(world, case)
         audit = await world.audit(auditor)
     # Whether there is a word in between depends on who is faster.
-    assert rule.fired or number > LEAST, first
+    assert rule.fired or number > case.least, first
     if rule.fired and when != "reply lost":
         assert first.code == -signal.SIGKILL
     else:
@@ -142,8 +175,11 @@ async def _run_until_it_rests(world: World, case: Case) -> None:
 
 
 async def _rests(world: World, case: Case) -> bool:
-    phases = [(each.get("status") or {}).get("phase") for each in await plans(world)]
-    records = [each["status"]["phase"] for each in await world.records()]
+    found = await plans(world)
+    if case.is_observed and not all(map(reschedule_plan.observed_of, found)):
+        return False
+    phases = [phase_of(each) for each in found]
+    records = [phase_of(each) for each in await world.records()]
     return bool(phases) and set(phases) <= set(case.phases) and set(records) <= {"Completed"}
 
 
@@ -153,7 +189,9 @@ async def assert_it_ended_well(world: World, case: Case, audit: Audit) -> None:
     assert len(nodes) == 2
     assert nodes.count(empty) in case.moved
     found = await plans(world)
-    assert {each["status"]["phase"] for each in found} <= set(case.phases)
+    assert {phase_of(each) for each in found} <= set(case.phases)
+    if case.is_observed:
+        assert [reschedule_plan.verdict_of(each) for each in found] == ["AsPredicted"]
     if case.phases == ("Waiting",):
         assert len(found) == 1
     assert_nobody_noticed(audit)

@@ -21,7 +21,7 @@ from testbed.api import Object, path_of
 from testbed.faultproxy import Fault, Match, delay, fail, throttled
 from tests.scenarios.deploying import deploy_web
 from tests.scenarios.looping import controller, election
-from tests.scenarios.planning import command, plans, wait_for_plan
+from tests.scenarios.planning import command, name_of, plans, wait_for_plan
 from tests.scenarios.world import World
 
 PLANS = "rescheduleplans"
@@ -103,6 +103,34 @@ async def test_one_that_only_looks_does_not_quarrel_with_the_leader(world: World
     assert found["metadata"]["resourceVersion"] == plan["metadata"]["resourceVersion"]
 
 
+async def test_one_that_only_looks_with_other_settings_takes_back_nothing_of_the_leaders(
+    world: World,
+) -> None:
+    full, _ = await deploy_web(world, 4)
+    waits = {"mode": "Approve", "reschedulingInterval": "1s", "plans": {"review": "0s"}}
+    async with controller(world, **waits, **election(world)) as leading:
+        plan = await wait_for_plan(world, phase="Waiting", reason="NeedsApproval")
+        others = {**waits, "mode": "DryRun", "maxReschedulePods": 2, **election(world)}
+        async with controller(world, **others) as looking:
+            dry = await wait_for_plan(world, phase="Waiting", reason="DryRun")
+            assert len(dry["spec"]["moves"]) == 2
+            seen = len(looking.lines), len(leading.lines)
+            await looking.says("pass ended", where=lambda _: len(looking.lines) > seen[0] + 10)
+            await leading.says("pass ended", where=lambda _: len(leading.lines) > seen[1] + 10)
+            standing = {
+                name_of(each): (each["status"]["phase"], each["status"]["reason"])
+                for each in await plans(world)
+            }
+            assert standing[name_of(plan)] == ("Waiting", "NeedsApproval"), standing
+            assert set(await world.nodes_of("web")) == {full}
+            said = await command(world, "approve", name_of(dry))
+            assert (said.code, "was made in mode DryRun" in said.err) == (1, True)
+            said = await command(world, "approve", name_of(plan))
+            assert said.code == 0, said
+            done = await wait_for_plan(world, phase="Completed", reason="AllMoved")
+    assert name_of(done) == name_of(plan)
+
+
 async def test_the_largest_plan_finds_room_from_its_first_write_to_its_last(world: World) -> None:
     """However long the names and words in it are: one whose end cannot be written never ends."""
     name, uid, words = "n" * 253, "01234567-89ab-cdef-0123-456789ab{:04d}", "why " * 1000
@@ -148,9 +176,27 @@ async def test_the_largest_plan_finds_room_from_its_first_write_to_its_last(worl
     ]
     standing = Standing(phase=Phase.COMPLETED, reason=Reason.NONE_MOVED, moves=ended)
     status = reschedule_plan.status_document(found, standing, now)
+    status |= reschedule_plan.observed_status(found, _observed(nodes), now)
     path = path_of("ReschedulePlan", world.name, found["metadata"]["name"])
     merge = "application/merge-patch+json"
     change = {"status": status}
     await world.api.request("PATCH", f"{path}/status", body=change, content_type=merge)
     [kept] = await plans(world)
     assert reschedule_plan.says_the_same(kept, status)
+
+
+def _observed(nodes: list[NodeLoad]) -> Object:
+    """As much as there may be."""
+    shares = {"cpu": "100.0", "memory": "100.0", "pods": 110}
+    return {
+        "time": "2026-01-05T00:00:00Z",
+        "verdict": "NotAsPredicted",
+        "message": "why" * 300,
+        "judged": len(nodes),
+        "disturbed": 0,
+        "nodes": [
+            {"name": each.node, "predicted": shares, "measured": shares}
+            for each in nodes[: reschedule_plan.MOST_NODES]
+        ],
+        "bounces": 500,
+    }

@@ -93,7 +93,7 @@ WAYS = {
         no_return=8,
         actions=OF_COPY,
     ),
-    "steer": Way(
+    "recreate": Way(
         deploy_web=_stateful_set,
         kind="StatefulSet",
         replicas=2,

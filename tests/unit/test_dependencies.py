@@ -25,6 +25,7 @@ OUR_OWN = {"bench", "rescheduler", "testbed", "tests", "tools"}
 DISTRIBUTIONS = {
     "google": "protobuf",
     "prometheus_client": "prometheus-client",
+    "pytest_asyncio": "pytest-asyncio",
     "yaml": "pyyaml",
 }
 """By the module that they hold, where that has another name."""
@@ -37,7 +38,6 @@ TOOLS = {
     "import-linter",
     "mkdocs-material",
     "mypy",
-    "pytest-asyncio",
     "pytest-timeout",
     "pytest-xdist",
     "ruff",

@@ -12,7 +12,8 @@ import pytest
 import yaml
 
 from rescheduler import config
-from rescheduler.cli.render import plan_documents
+from rescheduler.cli.render import documents
+from rescheduler.model import plan_documents
 from rescheduler.observe import files as snapshot_files
 from rescheduler.plan import plan
 from rescheduler.simulation import scenario_files
@@ -43,7 +44,7 @@ def test_a_snapshot_is_read_and_a_plan_still_says_what_it_said(left: Path) -> No
     then = json.loads((folder / "plan.json").read_text())
     assert then["moves"]
     decided = plan(loaded.snapshot, config.Configuration())
-    now = json.loads(plan_documents.as_text(plan_documents.of_plan(decided), "json"))
+    now = json.loads(documents.as_text(plan_documents.of_plan(decided), "json"))
     assert set(places(then)) <= set(places(now))
 
 

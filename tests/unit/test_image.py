@@ -58,15 +58,14 @@ def image() -> Iterator[Image]:
     folder = Path(tempfile.mkdtemp(prefix="kube-rescheduler-image-"))
     folder.chmod(0o755)
     into = folder / "opt/rescheduler"
+    places = {name: str(folder / "opt" / name.lower()) for name in ("TOOLS", "PAGE")}
     arguments = {"VERSION": __version__, "REVISION": "0123abc"}
-    dockerfile = Dockerfile(
-        ROOT, folder, INTO=str(into), TOOLS=str(folder / "opt/tools"), **arguments
-    )
+    dockerfile = Dockerfile(ROOT, folder, INTO=str(into), **places, **arguments)
     try:
-        build, final = dockerfile.run()
-        # The second stage has it not.
-        shutil.rmtree(folder / "opt/tools")
-        shutil.rmtree(folder / "source")
+        _, build, final = dockerfile.run()
+        # The last stage has them not.
+        for each in ("opt/tools", "opt/page", "source", "page"):
+            shutil.rmtree(folder / each)
         _seal(into)
         yield Image(into, build, final, dockerfile.libraries)
     finally:
@@ -105,6 +104,8 @@ def test_it_has_what_runs_and_nothing_that_builds(image: Image) -> None:
         path.name for path in packages.iterdir()
     }
     assert list((packages / "rescheduler").rglob("*.pyc"))
+    assert (packages / "rescheduler/serve/dashboard/page/index.html").is_file()
+    assert not {"node", "npm"} & programs
 
 
 def test_its_user_is_that_of_the_manifests(image: Image) -> None:

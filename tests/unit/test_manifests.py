@@ -8,7 +8,7 @@ import yaml
 
 from rescheduler import __version__, config
 from rescheduler.cli.commands import cleanup
-from rescheduler.config import Configuration, LeaderElection, guard
+from rescheduler.config import Configuration, LeaderElection, dashboard, guard
 from rescheduler.config.migration import FALLBACKS, Migration, TemporaryBudget
 from rescheduler.config.scheduling import SERVICE
 from rescheduler.config.stock_scheduler import Address, for_stock_scheduler
@@ -663,3 +663,43 @@ def test_the_extender_may_touch_its_own_secret_and_nothing_else() -> None:
     assert secret["metadata"]["name"] == settings.extender.tls.secret
     assert secret["metadata"]["namespace"] == settings.leader_election.resource_namespace
     assert of_extender("Service")["metadata"]["name"] == SERVICE
+
+
+# ------------------------------------------------------------------ the dashboard
+
+
+DASHBOARD = MANIFESTS / "components" / "dashboard"
+
+
+def of_dashboard(kind: str) -> Document:
+    [found] = [each for each in of_component("dashboard") if each["kind"] == kind]
+    return found
+
+
+def test_the_dashboard_is_shown_to_whoever_has_a_token_over_tls() -> None:
+    [patch] = kustomization(DASHBOARD)["patches"]
+    [container] = yaml.safe_load(patch["patch"])["spec"]["template"]["spec"]["containers"]
+    environment = {each["name"]: each["value"] for each in container["env"]}
+    settings = config.combine(None, "", environment=environment).configuration.dashboard
+    assert settings.enabled
+    assert settings.needs_token
+    assert not settings.actions
+    assert settings.tls.secret == of_dashboard("Secret")["metadata"]["name"]
+    [port] = container["ports"]
+    assert port["containerPort"] == settings.port
+    [served] = of_dashboard("Service")["spec"]["ports"]
+    assert served["targetPort"] == port["name"]
+    assert of_dashboard("Service")["metadata"]["name"] == dashboard.SERVICE
+
+
+def test_the_dashboard_may_touch_its_own_secret_and_nothing_else() -> None:
+    secret = of_dashboard("Secret")
+    assert "data" not in secret
+    assert of_dashboard("Role")["rules"] == [
+        {
+            "apiGroups": [""],
+            "resources": ["secrets"],
+            "resourceNames": [secret["metadata"]["name"]],
+            "verbs": ["get", "patch"],
+        }
+    ]

@@ -20,6 +20,7 @@ from rescheduler.cli.commands import (
     explain,
     get,
     get_plans,
+    history,
     install,
     migrate,
     pause,
@@ -57,6 +58,7 @@ add(app, approve.approve, approve.EXAMPLES)
 add(app, approve.reject, approve.EXAMPLES_OF_REJECT)
 add(app, apply.apply, apply.EXAMPLES)
 add(app, apply.undo, apply.EXAMPLES_OF_UNDO)
+add(app, history.history, history.EXAMPLES)
 add(app, retry.retry, retry.EXAMPLES)
 add(app, cleanup.cleanup, cleanup.EXAMPLES)
 add(app, install.install, install.EXAMPLES, verbosity=TELLS_NOTHING)

@@ -11,6 +11,7 @@ from rescheduler.config import Configuration
 if TYPE_CHECKING:
     from contextlib import AbstractAsyncContextManager
 
+    from rescheduler.controller.dashboard import ConnectAs
     from rescheduler.controller.leader_session import Connect
     from rescheduler.kube import Heard, KubeApi
     from rescheduler.model.snapshot import Snapshot
@@ -32,6 +33,16 @@ def connecting(kubeconfig: str, context: str | None, heard: "Heard | None" = Non
             context=context or "the current one",
         )
         return kube.connect(kubeconfig, context, heard=heard or _log_request)
+
+    return connect
+
+
+def connecting_as(kubeconfig: str, context: str | None) -> "ConnectAs":
+    """The same cluster, as whoever has a token: for the dashboard, whose users act by their own."""
+    from rescheduler import kube
+
+    def connect(token: str) -> "AbstractAsyncContextManager[KubeApi]":
+        return kube.connect(kubeconfig, context, heard=_log_request, token=token)
 
     return connect
 

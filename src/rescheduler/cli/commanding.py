@@ -1,8 +1,9 @@
 """What all commands have in common: --v, and help in kubectl's manner, with examples to copy."""
 
+import dataclasses
 import functools
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextvars import ContextVar
 from typing import Annotated, Any, Final, TextIO
 
@@ -98,11 +99,47 @@ def add(
     verbosity: str = TELLS,
 ) -> None:
     """`verbosity`: what the help says of --v."""
-    command = _with_verbosity(function, verbosity)
+    command = _with_verbosity(_with_shared_flags(function), verbosity)
     # Whole: typer would cut it off in the list of commands.
     summary = " ".join((inspect.getdoc(function) or "").split("\n\n")[0].split())
     named = name or function.__name__
     app.command(named, cls=Command, epilog=examples, short_help=summary)(command)
+
+
+def _with_shared_flags(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The same, with the flags that stand in one dataclass instead of the parameter that takes it:
+    what several commands are asked by is written once.
+    """
+    known = inspect.signature(function)
+    shared: dict[str, Any] = {
+        name: each.annotation
+        for name, each in known.parameters.items()
+        if dataclasses.is_dataclass(each.annotation)
+    }
+    spread: list[inspect.Parameter] = []
+    for name, each in known.parameters.items():
+        spread += _flags_of(shared[name]) if name in shared else [each]
+
+    @functools.wraps(function)
+    def command(**named: Any) -> Any:  # noqa: ANN401 - whatever it takes
+        for name, kind in shared.items():
+            fields = dataclasses.fields(kind)
+            named[name] = kind(**{each.name: named.pop(each.name) for each in fields})
+        return function(**named)
+
+    command.__signature__ = known.replace(parameters=spread)  # type: ignore[attr-defined]
+    command.__annotations__ = {each.name: each.annotation for each in spread}
+    return command
+
+
+def _flags_of(kind: Any) -> Iterator[inspect.Parameter]:  # noqa: ANN401 - any dataclass
+    for each in dataclasses.fields(kind):
+        yield inspect.Parameter(
+            each.name,
+            inspect.Parameter.KEYWORD_ONLY,
+            default=each.default,
+            annotation=each.type,
+        )
 
 
 def _with_verbosity(function: Callable[..., Any], words: str) -> Callable[..., Any]:

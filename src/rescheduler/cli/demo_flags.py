@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from typing import Final
 
+from rescheduler.cli.web_flags import check_web
 from rescheduler.cli.wrong_flags import Problems
 
 NODES: Final = 30
@@ -17,6 +18,8 @@ class DemoFlags:
     speed: float | None
     """None: for people on a terminal, and else as fast as possible."""
     keep: bool
+    web: bool = False
+    port: int | None = None
 
     @property
     def again(self) -> str:
@@ -39,4 +42,5 @@ class DemoFlags:
                 f"{self.speed:g} is not from 0 to {_MOST_SPEED:g}; 2 is twice as fast, and 0 waits "
                 "for nobody",
             )
+        check_web(problems, web=self.web, port=self.port)
         problems.raise_if_any()

@@ -9,13 +9,10 @@ import gc
 from asyncio import sslproto
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from itertools import count
 from typing import Final
 
 _WHILE_LISTING: Final = (100_000, 50, 1000)
 """Nothing that is listed at first is garbage: to look for some took a fifth of the time."""
-_ANEW: Final = 20
-"""Every so many times, what has stayed till then is looked through, too."""
 
 # Of glibc: malloc.h. Large blocks are given back when they are freed, and not kept for later, as
 # they would be once some have been freed; and threads share one heap, as they take turns anyway.
@@ -25,8 +22,10 @@ _SETTINGS: Final = {
     "M_ARENA_MAX": (-8, 1),
 }
 _READ_AT_ONCE: Final = 2**16
-"""From a connection, in bytes: each has a buffer for it, and a migration some 17 connections, of
-which most never hear more than a few kilobytes. asyncio's own is four times as much.
+"""From a connection, in bytes: each has a buffer for it. asyncio's own is four times as much."""
+_READ_LATER: Final = 2**14
+"""When all is listed: a migration has some 17 connections, of which most never hear more than a few
+kilobytes.
 """
 
 
@@ -41,18 +40,18 @@ def keeping_house() -> Iterator[Callable[[], None]]:
     if hasattr(libc, "mallopt"):
         for parameter, value in _SETTINGS.values():
             libc.mallopt(parameter, value)
-    times = count()
+    is_listed = False
 
     def tidy() -> None:
-        time = next(times)
-        if time == 0:
-            # Nothing of it is garbage, and no probe has to wait while it is looked through.
+        nonlocal is_listed
+        if not is_listed:
+            is_listed = True
+            # Never looked through again: that takes a tenth of a second, in which no probe is
+            # answered. What of it goes by itself goes all the same; what does not is no more than
+            # there is now.
             gc.freeze()
             gc.set_threshold(*thresholds)
-        elif time % _ANEW == 0:
-            gc.unfreeze()
-            gc.collect()
-            gc.freeze()
+            sslproto.SSLProtocol.max_size = _READ_LATER
         if hasattr(libc, "malloc_trim"):
             libc.malloc_trim(0)
 

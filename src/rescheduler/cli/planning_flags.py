@@ -1,32 +1,38 @@
 """The flags of a planning command, and what they come to: a configuration and a cluster."""
 
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rescheduler import config
 from rescheduler.cli import clusters, settings
-from rescheduler.cli.commanding import is_logging
+from rescheduler.cli.options import Config, Context, Files, Kubeconfig, MaxMoves, Strategies
+from rescheduler.cli.planned import planned
 from rescheduler.cli.render.layout import counted
+from rescheduler.cli.search_flags import SearchFlags, Seed, Steps, TimeLimit
 from rescheduler.cli.wrong_flags import Problems
 
 if TYPE_CHECKING:
     from rescheduler.model.moves import Plan
-    from rescheduler.model.snapshot import Snapshot
     from rescheduler.observe.files import Loaded
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlanningFlags:
-    files: list[str] | None
-    config_file: Path | None
-    strategies: list[str] | None
-    max_moves: int | None
-    kubeconfig: str
-    context: str | None
+    files: Files = None
+    config_file: Config = None
+    strategies: Strategies = None
+    max_moves: MaxMoves = None
+    time_limit: TimeLimit = None
+    steps: Steps = None
+    seed: Seed = 0
+    kubeconfig: Kubeconfig = ""
+    context: Context = None
 
-    def understood(self, problems: Problems) -> "PlanningInput":
-        """Raises ReschedulerError, with all that is wrong beside what is known to be."""
+    def understood(self) -> "PlanningInput":
+        """Raises ReschedulerError, with all that is wrong."""
+        problems = Problems()
+        search = SearchFlags(self.time_limit, self.steps, self.seed)
+        search.check(problems)
         for name in self.strategies or ():
             problems.refuse_unknown("--strategy", name, config.STRATEGIES)
         problems.refuse_below_zero("--max-moves", self.max_moves, "; 0 means no limit")
@@ -36,7 +42,7 @@ class PlanningFlags:
         loaded = problems.read(lambda: self._load(configuration)) if wanted else None
         problems.raise_if_any()
         assert loaded is not None  # noqa: S101 - there is no problem
-        return PlanningInput(self._in_force(configuration), loaded)
+        return PlanningInput(self._in_force(configuration), loaded, search)
 
     def _configuration(self) -> config.Configuration:
         flags = settings.kubeconfig_flag(self.kubeconfig)
@@ -59,6 +65,10 @@ class PlanningFlags:
 class PlanningInput:
     configuration: config.Configuration
     loaded: "Loaded"
+    search: SearchFlags
+
+    def plan(self) -> "Plan":
+        return planned(self.loaded.snapshot, self.configuration, self.search)
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -70,12 +80,3 @@ class PlanningInput:
         snapshot, taken_at = self.loaded.snapshot, self.loaded.taken_at
         when = f" as of {taken_at}" if taken_at else ""
         return f"{counted(len(snapshot.nodes), 'node')}, {counted(len(snapshot.rows), 'pod')}{when}"
-
-
-def log_plan(snapshot: "Snapshot", decided: "Plan") -> None:
-    """As a pass of `run` logs it, for who asks for a log: also why each pod stays."""
-    if is_logging():
-        # Slow to import, and not needed to print a plan.
-        from rescheduler.controller.reports import PlanReport
-
-        PlanReport().log(snapshot, decided)

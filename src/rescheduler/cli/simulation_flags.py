@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 from rescheduler import config
 from rescheduler.cli import clusters, contenders
 from rescheduler.cli.files import check_writable
+from rescheduler.cli.web_flags import check_web
 from rescheduler.cli.wrong_flags import Problems
 from rescheduler.documents.places import quoted
 from rescheduler.errors import ReschedulerError
@@ -36,6 +37,8 @@ class SimulationFlags:
     svg: Path | None
     extender: bool
     guard: bool
+    web: bool = False
+    port: int | None = None
 
     def understood(self) -> "tuple[list[Contender], Day]":
         """Raises ReschedulerError, with all that is wrong."""
@@ -46,6 +49,7 @@ class SimulationFlags:
 
         problems = Problems()
         self._check_numbers(problems)
+        check_web(problems, web=self.web, port=self.port)
         faults = self._faults(problems)
         compared = self._contenders(problems)
         scenario = self._scenario(problems)
@@ -60,6 +64,7 @@ class SimulationFlags:
         assert described is not None  # noqa: S101
         happenings = foreseen(scenario, described, seed=self.seed, start=START, hours=self.hours)
         day = Day(
+            port=(self.port or 0) if self.web else None,
             described=described,
             scenario=scenario,
             happenings=happenings,

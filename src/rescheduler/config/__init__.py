@@ -16,6 +16,7 @@ from rescheduler.config.configuration import (
     Configuration,
     Scope,
 )
+from rescheduler.config.dashboard import Dashboard
 from rescheduler.config.forcing import Forced
 from rescheduler.config.guard import Guard
 from rescheduler.config.layers import VARIABLES, Flag, Source, variable
@@ -75,6 +76,7 @@ __all__ = [
     "ConfigurationError",
     "Cooldown",
     "CostOptimizationSettings",
+    "Dashboard",
     "Extender",
     "Filter",
     "Flag",

@@ -6,9 +6,11 @@ below a field gives the unit and the reason.
 
 # ruff: noqa: RUF009 - the calls return a dataclasses.field(...), not one default for all
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
+from rescheduler.config.dashboard import Dashboard
 from rescheduler.config.forcing import Forced
 from rescheduler.config.guard import Guard
 from rescheduler.config.leading import LeaderElection
@@ -158,6 +160,7 @@ class Configuration:
     filter: Filter = subsection("filter", default=Filter())
     score: Score = subsection("score", default=Score())
     guard: Guard = subsection("guard", default=Guard())
+    dashboard: Dashboard = subsection("dashboard", default=Dashboard())
 
     verbs: tuple[str, ...] = ()
     """By the plugins of a scheduler configuration; those of `extender.verbs` come on top."""
@@ -167,6 +170,11 @@ class Configuration:
 
     forced: Forced | None = None
     """Set while a node is drained by command, or for a record that says so; in no file."""
+
+    @property
+    def thresholds(self) -> Mapping[str, float]:
+        """By resource: above which a node is overloaded, in per cent."""
+        return {"cpu": self.cpu_threshold_percent, "memory": self.memory_threshold_percent}
 
     @property
     def answered(self) -> tuple[str, ...]:

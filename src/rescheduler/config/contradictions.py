@@ -4,12 +4,13 @@ Looked for in the complete configuration, because one half of a contradiction ma
 stand in another profile of a scheduler configuration.
 """
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
 from rescheduler.config.configuration import Configuration
-from rescheduler.config.guard import Guard
+from rescheduler.config.dashboard import NOBODY
 from rescheduler.config.leading import LeaderElection
 from rescheduler.config.migration import TemporaryBudget
 from rescheduler.config.scheduling import PRE_BIND, Extender
@@ -39,6 +40,8 @@ _PORT: Final = ("serving", "port")
 _EXTENDER: Final = ("extender",)
 _TLS: Final = ("extender", "tls")
 _GUARD: Final = ("guard",)
+_DASHBOARD: Final = ("dashboard",)
+_PLAIN_PATH: Final = re.compile(r"(/[A-Za-z0-9][A-Za-z0-9._~-]*)+")
 _JITTER: Final = 1.2
 
 
@@ -80,6 +83,7 @@ def _contradictions(configuration: Configuration) -> Iterator[Contradiction]:
     yield from _about_scores(configuration)
     yield from _about_the_extender(configuration)
     yield from _about_the_guard(configuration)
+    yield from _about_the_dashboard(configuration)
 
 
 def _about_samples(usage: UsageSettings) -> Iterator[Contradiction]:
@@ -292,15 +296,45 @@ def _about_the_guard(configuration: Configuration) -> Iterator[Contradiction]:
         )
     if not guard.enabled:
         return
-    yield from _about_its_port(configuration, guard)
+    yield from _about_its_port((*_GUARD, "port"), guard.port, _taken(configuration))
 
 
-def _about_its_port(configuration: Configuration, guard: Guard) -> Iterator[Contradiction]:
-    taken = {_PORT: configuration.serving.port, _DEBUG_PORT: configuration.serving.debug_port}
+def _taken(configuration: Configuration) -> dict[Path, int]:
+    taken: dict[Path, int] = {
+        _PORT: configuration.serving.port,
+        _DEBUG_PORT: configuration.serving.debug_port,
+    }
     if configuration.answered:
         taken[*_EXTENDER, "port"] = configuration.extender.port
-    for field, port in taken.items():
-        if port == guard.port:
-            yield Contradiction(
-                (*_GUARD, "port"), (field,), f"is {rendered(field)}, too: it has to be its own"
-            )
+    return taken
+
+
+def _about_its_port(own: Path, port: int, taken: Mapping[Path, int]) -> Iterator[Contradiction]:
+    for field, other in taken.items():
+        if port == other:
+            yield Contradiction(own, (field,), f"is {rendered(field)}, too: it has to be its own")
+
+
+def _about_the_dashboard(configuration: Configuration) -> Iterator[Contradiction]:
+    dashboard = configuration.dashboard
+    yield from _about_tls(dashboard.tls, (*_DASHBOARD, "tls"))
+    if dashboard.base_path and not _PLAIN_PATH.fullmatch(dashboard.base_path):
+        yield Contradiction(
+            (*_DASHBOARD, "basePath"),
+            (),
+            'must be a path such as "/rescheduler": it begins with a slash and does not end with '
+            "one",
+        )
+    if dashboard.authentication == NOBODY and not dashboard.is_local:
+        yield Contradiction(
+            (*_DASHBOARD, "authentication"),
+            ((*_DASHBOARD, "bindAddress"),),
+            "is None, and dashboard.bindAddress reaches beyond this machine: whoever reaches the "
+            "port would see every pod; make it Token, or listen on 127.0.0.1",
+        )
+    if not dashboard.enabled:
+        return
+    taken = _taken(configuration)
+    if configuration.guard.enabled:
+        taken[*_GUARD, "port"] = configuration.guard.port
+    yield from _about_its_port((*_DASHBOARD, "port"), dashboard.port, taken)

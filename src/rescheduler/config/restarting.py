@@ -14,6 +14,7 @@ UNTIL_RESTARTED: Final = (
     "extender",
     "verbs",
     "guard",
+    "dashboard",
 )
 """Fields of `Configuration` that say who we are to others, where we connect to and where we listen:
 whoever changed them in the middle would hold two leases, or talk to two clusters.

@@ -6,16 +6,19 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from rescheduler.clock import Clock
-from rescheduler.config import Configuration, Tls, guard, scheduling
+from rescheduler.config import Configuration, Tls, dashboard, guard, scheduling
 from rescheduler.controller.binding import Binder
+from rescheduler.controller.dashboard.asking import questions
 from rescheduler.controller.guarding import Guarding, WebhookConfiguration
 from rescheduler.controller.leader_session import Connect
-from rescheduler.serve import GuardDoor, SchedulerDoor, Shown
+from rescheduler.serve import DashboardDoor, GuardDoor, SchedulerDoor, Shown
+from rescheduler.serve.dashboard.access import Gate
+from rescheduler.serve.dashboard.view import Views
 
 if TYPE_CHECKING:
     from rescheduler.certificates import Names
 
-Doors = tuple[SchedulerDoor | None, GuardDoor | None]
+Doors = tuple[SchedulerDoor | None, GuardDoor | None, DashboardDoor | None]
 
 
 def _nobody(_: bytes) -> None:
@@ -68,6 +71,20 @@ class _Ports:
             await stack.enter_async_context(webhook.kept_up(self.connect))
         return GuardDoor(settings=settings, hears=guarding.hears, shown=shown)
 
+    # ------------------------------------------------------------------ people
+
+    async def for_people(
+        self, stack: AsyncExitStack, views: Views, gate: Gate | None
+    ) -> DashboardDoor | None:
+        settings = self.configuration.dashboard
+        if not settings.enabled:
+            return None
+        port = _OwnPort("dashboard", dashboard.SERVICE)
+        shown = await self._own_certificate(stack, settings.tls, settings.tls.secret, port)
+        return DashboardDoor(
+            settings=settings, views=views, questions=questions(), gate=gate, shown=shown
+        )
+
     # ------------------------------------------------------------------ certificates
 
     async def _own_certificate(
@@ -108,16 +125,19 @@ class _OwnPort:
 
 
 @asynccontextmanager
-async def opened(
+async def opened(  # noqa: PLR0913 - the last two are for people
     configuration: Configuration,
     guarding: Guarding,
     clock: Clock,
     connect: Connect | None,
     *,
     writes: bool,
+    views: Views,
+    gate: Gate | None = None,
 ) -> AsyncIterator[Doors]:
     """What they need is kept up as long as the block lasts. Without `writes` it is only read."""
     ports = _Ports(configuration, clock, connect, writes)
     async with AsyncExitStack() as stack:
         scheduler = await ports.for_a_scheduler(stack)
-        yield scheduler, await ports.for_an_api_server(stack, guarding)
+        evictions = await ports.for_an_api_server(stack, guarding)
+        yield scheduler, evictions, await ports.for_people(stack, views, gate)

@@ -14,14 +14,14 @@ from rescheduler.clock import Clock
 from rescheduler.config import APPROVE, Configuration
 from rescheduler.controller import server_lacks
 from rescheduler.controller.beside_passes import minding_pauses, stopping_with
-from rescheduler.controller.events import Regarding, Trail, recording, silent
+from rescheduler.controller.events import Regarding, Trail, lease_of, recording, silent
 from rescheduler.controller.last_check import LastCheck
 from rescheduler.controller.leader_session import Connect, standing_by
 from rescheduler.controller.parts_in_force import migrated, observed, whole
 from rescheduler.controller.pass_failures import PassFailures
 from rescheduler.controller.passes import Pass, Passes
 from rescheduler.controller.pausing import Pausing
-from rescheduler.controller.plans import Proposing, keeping
+from rescheduler.controller.plans import Proposing, Tidings, keeping
 from rescheduler.controller.plans_under_way import PlansUnderWay, carrying_out
 from rescheduler.controller.publishing import Publisher
 from rescheduler.controller.reports import PassReport
@@ -54,6 +54,8 @@ class Repeatable:
 
     seed: int = 0
     steps: int = plan.Search().steps
+    writes_plans: bool = False
+    """Somebody reads them: a simulation is shown."""
 
 
 class Loop:
@@ -96,6 +98,7 @@ class Loop:
         self._writes_events = term is not None and repeatable is None
         self._tells_lacks = repeatable is None
         self._proposes = proposes
+        self._is_read = repeatable is None or repeatable.writes_plans
         self._ourselves = ourselves
         self._trail = Trail(silent)
         self._trigger = Trigger()
@@ -186,7 +189,7 @@ class Loop:
             fence=self._term.number,
             planner=LastCheck(observer, lambda: self._settings.configuration),
             tries_again=True,
-            wrote=self._publisher.moves.wrote,
+            wrote=self._publisher.wrote,
             ended=self._hear_of_end,
             is_paused=lambda: self._pausing.is_paused,
             jitter=self._jitter,
@@ -205,7 +208,7 @@ class Loop:
             await self._end(migrator)
 
     def _hear_of_end(self, record: Object, outcome: Outcome) -> None:
-        self._publisher.moves.ended(record, outcome)
+        self._publisher.ended(record, outcome)
         self._trail.ended(record, outcome)
 
     def _goes_on_with(
@@ -276,6 +279,8 @@ class Loop:
             begun = self._clock.monotonic()
             if (seen := await self._pass(passes, report, early)) is not None:
                 plans.begin(seen, begun)
+            # Until the next one nobody looks at what it saw, which is as large as the cluster.
+            del seen
             self._tidy()
             await self._until_the_next(watch, migrator, begun + interval)
 
@@ -286,7 +291,7 @@ class Loop:
         configuration = self._settings.configuration
         # On virtual time nobody reads them, but for those who have to say yes, or to wait.
         waits = configuration.mode == APPROVE or bool(configuration.windows)
-        if not self._proposes or not (self._tells_lacks or waits):
+        if not self._proposes or not (self._is_read or waits):
             return nullcontext()
         return keeping(
             self._kube,
@@ -296,6 +301,11 @@ class Loop:
             migrator,
             carry_out=plans.carry_out,
             is_paused=lambda: self._pausing.is_paused,
+            tidings=Tidings(
+                self._publisher.plans,
+                self._trail.tell,
+                self._ourselves or lease_of(self._settings),
+            ),
         )
 
     async def _pass(self, passes: Passes, report: PassReport, early: str) -> Pass | None:

@@ -15,7 +15,7 @@ from rescheduler.controller.last_check import LastCheck
 from rescheduler.controller.leader_session import LeaderSession
 from rescheduler.controller.passes import Pass, Passes
 from rescheduler.controller.pausing import Pausing
-from rescheduler.controller.plans import keeping
+from rescheduler.controller.plans import Tidings, keeping
 from rescheduler.controller.shutdown import GRACE_SECONDS, HEARING_SECONDS, to_an_end
 from rescheduler.controller.whole_cluster import WholeCluster
 from rescheduler.kube import KubeApi
@@ -85,6 +85,7 @@ async def run(session: LeaderSession, clock: Clock, configuration: Configuration
             migrator,
             carry_out=approved.append,
             is_paused=lambda: session.pausing.is_paused,
+            tidings=Tidings(tell=trail.tell),
         ) as proposing:
             # What somebody has approved comes first, and is all that is done then.
             await proposing.look()

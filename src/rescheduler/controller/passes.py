@@ -64,6 +64,10 @@ class Purpose(Protocol):
 class Proposes(Protocol):
     """Who writes plans down, and knows what of them is begun at once."""
 
+    def seen(self, snapshot: Snapshot, decided: Plan) -> None:
+        """Of every pass, before it does anything."""
+        ...
+
     async def propose(self, decided: Plan, moves: Sequence[Move]) -> Sequence[Move]: ...
 
     def begun(self, run: PlanRun | None) -> None:
@@ -133,6 +137,8 @@ class Passes:
         self._purpose.report(snapshot, decided)
         if self._may_act:
             await self._purpose.report_on_nodes(snapshot, decided)
+        if self._proposing is not None:
+            self._proposing.seen(snapshot, decided)
         # 5. Migrate: it is carried out while further passes are made.
         moves = [replace(move, planned_at=begun_at) for move in decided.moves]
         if decided.denials and self._migrator is not None and not self._is_paused():

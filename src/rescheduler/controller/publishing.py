@@ -7,18 +7,30 @@ from typing import Final
 
 from rescheduler import plan
 from rescheduler.clock import Clock
+from rescheduler.controller.dashboard import ApiGate, ConnectAs, Showing
 from rescheduler.controller.doors import opened
 from rescheduler.controller.guarding import Guarding
 from rescheduler.controller.leader_session import Connect
 from rescheduler.controller.looking_on import LookingOn
 from rescheduler.controller.move_counts import MoveCounts
+from rescheduler.controller.plan_counts import PlanCounts
 from rescheduler.controller.scheduling import Offering
 from rescheduler.controller.settings import Settings
-from rescheduler.migrate import Migrator
+from rescheduler.migrate import Migrator, Outcome
 from rescheduler.model import refusal_kinds
 from rescheduler.model.moves import NodeLoad, Plan
+from rescheduler.model.objects import Object
 from rescheduler.model.pausing import pause_of
-from rescheduler.model.published import NOW, PLANNED, LastPass, MovesUnderWay, Now, Role, WatchState
+from rescheduler.model.published import (
+    NOW,
+    PLANNED,
+    LastPass,
+    MovesUnderWay,
+    Now,
+    Plans,
+    Role,
+    WatchState,
+)
 from rescheduler.model.snapshot import Snapshot
 from rescheduler.observe import Observer
 from rescheduler.serve import Board, Recorder, serving
@@ -47,8 +59,11 @@ class Publisher:
         stop: asyncio.Event | None = None,
         *,
         on_demand: bool = False,
+        showing: Showing | None = None,
     ) -> None:
-        """Without a board it tells nobody. `on_demand`: how what others are answered by is made."""
+        """Without a board it tells nobody. `on_demand`: how what others are answered by is made.
+        `showing`: a dashboard that is there anyhow.
+        """
         self._clock = clock
         self._settings = settings
         self._board = board or new_board()
@@ -60,11 +75,14 @@ class Publisher:
         self._migrator: Migrator | None = None
         self._last_pass: LastPass | None = None
         self.moves = MoveCounts(clock, self._board.record)
+        self.plans = PlanCounts(self._board.record)
         self.offering = Offering(self._board, clock, settings, on_demand=on_demand)
         self.guarding = Guarding(
             self._board, clock, settings, lambda: self._is_paused, on_demand=on_demand
         )
-        self.looking_on = LookingOn(clock, settings, (self.offering, self.guarding))
+        self.showing = showing or Showing(clock, settings, lambda: self._board.latest)
+        parts = (self.offering, self.guarding, self.showing)
+        self.looking_on = LookingOn(clock, settings, parts)
 
     @property
     def record(self) -> Recorder:
@@ -128,16 +146,21 @@ class Publisher:
             refused=refusal_kinds.counted(decided.refusals),
         )
         self.publish()
+        self.showing.passed(snapshot, decided, seconds)
+
+    def wrote(self, record: Object) -> None:
+        self.moves.wrote(record)
+        self.showing.wrote(record)
+
+    def ended(self, record: Object, outcome: Outcome) -> None:
+        self.moves.ended(record, outcome)
+        self.showing.ended(record)
 
     def pass_failed(self, seconds: float) -> None:
         self.record.passed(seconds, well=False)
 
     def _overloaded(self, decided: Plan) -> Mapping[str, int]:
-        settings = self._settings.configuration
-        limits = {
-            "cpu": settings.cpu_threshold_percent,
-            "memory": settings.memory_threshold_percent,
-        }
+        limits = self._settings.configuration.thresholds
 
         def is_above(loads: Mapping[str, float]) -> bool:
             return any(loads.get(name, 0.0) > limit for name, limit in limits.items())
@@ -177,6 +200,7 @@ class Publisher:
                 watches=self._watches(),
                 moves=self._moves(),
                 last_pass=self._last_pass,
+                plans=self.plans.now if self._role is Role.LEADING else Plans(),
                 paused=self._is_paused,
                 configuration_error=refused.message if refused else "",
             )
@@ -220,7 +244,7 @@ def _imbalance(decided: Plan) -> Mapping[tuple[str, str], float]:
 
 
 @asynccontextmanager
-async def publishing(
+async def publishing(  # noqa: PLR0913 - the last two are for few
     clock: Clock,
     in_force: Settings,
     stop: asyncio.Event,
@@ -228,10 +252,11 @@ async def publishing(
     connect: Connect | None = None,
     *,
     writes: bool = True,
+    connect_as: ConnectAs | None = None,
 ) -> AsyncIterator[Publisher]:
     """Listens, from before the first request to the API server to the end of the block. Pods are
     bound by connections of their own, and so are certificates kept up that are ours; without
-    `writes` they are only read.
+    `writes` they are only read. `connect_as`: for the users of the dashboard, by their tokens.
 
     Raises:
         CannotListen: a port is taken.
@@ -245,11 +270,22 @@ async def publishing(
         settings.debug_port,
         configuration.answered,
         configuration.guard.enabled,
+        configuration.dashboard.enabled,
     )
+    publisher.showing.connect = connect
     if not any(doors):
         yield publisher
         return
-    async with opened(configuration, publisher.guarding, clock, connect, writes=writes) as open_to:
+    gate = ApiGate(connect_as, clock, in_force) if connect_as is not None else None
+    async with opened(
+        configuration,
+        publisher.guarding,
+        clock,
+        connect,
+        writes=writes,
+        views=publisher.showing.views,
+        gate=gate,
+    ) as open_to:
         with serving(settings, board, *open_to):
             keeping = asyncio.create_task(publisher.keep_publishing(), name="publish")
             try:

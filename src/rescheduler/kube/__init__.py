@@ -6,7 +6,7 @@ does not belong here: any opinion about pods.
 """
 
 from rescheduler.kube import bodies, errors
-from rescheduler.kube.api import Event, KubeApi, Listing, Object, Whole
+from rescheduler.kube.api import Event, Known, KubeApi, Listing, Object, Whole
 from rescheduler.kube.authentication import namespace_of
 from rescheduler.kube.client import connect
 from rescheduler.kube.following import Manner
@@ -19,6 +19,7 @@ from rescheduler.kube.telling import Heard, nobody
 __all__ = [
     "Event",
     "Heard",
+    "Known",
     "KubeApi",
     "Listing",
     "Manner",

@@ -15,6 +15,9 @@ Whole = Callable[[Object], bool]
 not hand on more than `sealed` keeps.
 """
 
+Known = Callable[[str, str], Object | None]
+"""Told by name and version of an object, the same if we have it: it need not be made again."""
+
 
 class Event(NamedTuple):
     kind: str
@@ -39,7 +42,12 @@ class KubeApi(Protocol):
     ) -> list[Object]: ...
 
     async def listing(
-        self, resource: Resource, *, namespace: str | None = None, whole: Whole | None = None
+        self,
+        resource: Resource,
+        *,
+        namespace: str | None = None,
+        whole: Whole | None = None,
+        known: Known | None = None,
     ) -> Listing:
         """The same, and the version that it is of, for a watch to go on from."""
         ...

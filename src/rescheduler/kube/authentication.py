@@ -7,14 +7,18 @@ of it nothing is used. Whatever it raises comes out of here as one `ConnectionSe
 import logging
 import os
 import ssl
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from kubernetes.aio.client.configuration import Configuration
-from kubernetes.aio.config import kube_config, load_incluster_config, load_kube_config
-
+from rescheduler.documents.suggestions import nearest
 from rescheduler.errors import ConnectionSettingsError
+from rescheduler.kube.official import (
+    Configuration,
+    kube_config,
+    load_incluster_config,
+    load_kube_config,
+)
 
 _IN_CLUSTER = "KUBERNETES_SERVICE_HOST"
 _OWN_NAMESPACE = Path("/var/run/secrets/kubernetes.io/serviceaccount/namespace")
@@ -31,6 +35,16 @@ class Login:
     proxy: str | None
     _configuration: Any
 
+    def of_somebody_else(self, token: str) -> "Login":
+        """The same API server, by their token and by nothing of ours: a certificate would come
+        first, and we would be asked for in their place.
+        """
+        return replace(
+            self,
+            ssl_context=_ssl_context(self._configuration, as_ourselves=False),
+            _configuration=_Token(token),
+        )
+
     async def headers(self) -> dict[str, str]:
         """Fresh for every request: the token of a pod is read again each minute."""
         try:
@@ -38,6 +52,16 @@ class Login:
         except Exception as problem:
             raise ConnectionSettingsError(f"cannot read the token: {problem}") from problem
         return {"Authorization": token} if token else {}
+
+
+@dataclass(frozen=True, slots=True)
+class _Token:
+    """What is asked of the library's configuration, of a token that somebody has handed in."""
+
+    token: str = field(repr=False)
+
+    async def get_api_key_with_prefix(self, _: str) -> str:
+        return f"Bearer {self.token}"
 
 
 async def log_in(kubeconfig: str = "", context: str | None = None) -> Login:
@@ -94,6 +118,8 @@ async def _log_in(kubeconfig: str | None, context: str | None) -> Login:
 
 async def _load(configuration: Any, kubeconfig: str, context: str | None) -> None:  # noqa: ANN401
     _check_is_there(kubeconfig)
+    if context:
+        _check_has(kubeconfig, context)
     said = _Listener()
     # A failing exec plugin is only logged by the library, which then goes on as nobody.
     kube_config.logger.addHandler(said)
@@ -122,6 +148,20 @@ def _check_is_there(kubeconfig: str) -> None:
         )
 
 
+def _check_has(kubeconfig: str, context: str) -> None:
+    try:
+        known, _ = kube_config.list_kube_config_contexts(kubeconfig)
+    except kube_config.ConfigException:
+        return  # what is wrong with the file is told when it is read
+    named = sorted(str(each["name"]) for each in known)
+    if context not in named:
+        near = nearest(context, named)
+        meant = f"did you mean {near}? " if near else ""
+        raise ConnectionSettingsError(
+            f"{kubeconfig} has no context {context}; {meant}it has {', '.join(named) or 'none'}"
+        )
+
+
 class _Listener(logging.Handler):
     def __init__(self) -> None:
         super().__init__(logging.ERROR)
@@ -135,11 +175,11 @@ def _default() -> str:
     return str(Path.home() / ".kube" / "config")
 
 
-def _ssl_context(configuration: Any) -> ssl.SSLContext:  # noqa: ANN401
+def _ssl_context(configuration: Any, *, as_ourselves: bool = True) -> ssl.SSLContext:  # noqa: ANN401
     context = ssl.create_default_context(
         cafile=configuration.ssl_ca_cert, cadata=configuration.ca_cert_data
     )
-    if configuration.cert_file:
+    if configuration.cert_file and as_ourselves:
         context.load_cert_chain(configuration.cert_file, keyfile=configuration.key_file)
     if not configuration.verify_ssl:
         context.check_hostname = False

@@ -4,15 +4,15 @@ import asyncio
 import json
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
 
 import aiohttp
 import msgspec
 
 from rescheduler import __version__
 from rescheduler.kube import bodies, errors, sealed
-from rescheduler.kube.api import Event, KubeApi, Listing, Object, Whole
-from rescheduler.kube.authentication import log_in
+from rescheduler.kube.api import Event, Known, KubeApi, Listing, Object, Whole
+from rescheduler.kube.authentication import Login, log_in
 from rescheduler.kube.connector import Connector
 from rescheduler.kube.following import Following, Manner
 from rescheduler.kube.patience import READ_ATTEMPTS
@@ -77,11 +77,17 @@ async def connect(
     *,
     manner: Manner | None = None,
     heard: Heard = nobody,
+    token: str = "",
 ) -> AsyncIterator[KubeApi]:
     """The API server that the kubeconfig, the environment or the pod we run in names. `heard` is
-    told of each request.
+    told of each request. With a token it is asked as whoever has that, and never as ourselves.
     """
-    login = await log_in(kubeconfig, context)
+
+    async def log_in_as_wanted() -> Login:
+        ours = await log_in(kubeconfig, context)
+        return ours.of_somebody_else(token) if token else ours
+
+    login = await log_in_as_wanted()
     # Watches hold connections, so a limit would make requests wait behind them.
     connector = Connector(limit=0)
     # A watch event is one line, and a pod with large annotations is a long one.
@@ -91,7 +97,7 @@ async def connect(
         trust_env=True,
         headers={"User-Agent": f"kube-rescheduler/{__version__}"},
     ) as session:
-        transport = Transport(session, login, lambda: log_in(kubeconfig, context), heard)
+        transport = Transport(session, login, log_in_as_wanted, heard)
         yield Client(transport, manner or Manner())
 
 
@@ -107,7 +113,7 @@ class Client:
         return self._following.follow(resource, fields, since)
 
     async def get(self, resource: Resource, namespace: str | None, name: str) -> Object:
-        return await self._read(resource.path(namespace, name), {}, _decode)
+        return await self._read(path_of(resource, namespace, name), {}, _decode)
 
     async def list(
         self, resource: Resource, *, namespace: str | None = None, labels: str = ""
@@ -115,19 +121,29 @@ class Client:
         return (await self._listing(resource, namespace, labels)).items
 
     async def listing(
-        self, resource: Resource, *, namespace: str | None = None, whole: Whole | None = None
+        self,
+        resource: Resource,
+        *,
+        namespace: str | None = None,
+        whole: Whole | None = None,
+        known: Known | None = None,
     ) -> Listing:
-        return await self._listing(resource, namespace, "", whole)
+        return await self._listing(resource, namespace, "", whole, known)
 
     async def _listing(
-        self, resource: Resource, namespace: str | None, labels: str, whole: Whole | None = None
+        self,
+        resource: Resource,
+        namespace: str | None,
+        labels: str,
+        whole: Whole | None = None,
+        known: Known | None = None,
     ) -> Listing:
         # No resourceVersion: with 0 the server ignores the limit and sends everything at once.
         query = {"limit": str(_PAGE)} | ({"labelSelector": labels} if labels else {})
         for _ in range(READ_ATTEMPTS):
             try:
-                pages = sealed.Pages(whole) if resource in _SEALED else _Pages()
-                return await self._pages(resource.path(namespace), query, pages)
+                pages = sealed.Pages(whole, known) if resource in _SEALED else _Pages()
+                return await self._pages(path_of(resource, namespace), query, pages)
             except errors.Expired:
                 continue  # the version that the pages are of is no longer kept: begin anew
         raise errors.Unavailable(f"list of {resource.plural} expired {READ_ATTEMPTS} times")
@@ -166,7 +182,7 @@ class Client:
         since: str = "",
         whole: Whole | None = None,
     ) -> AsyncGenerator[Event, None]:
-        path = resource.path(namespace)
+        path = path_of(resource, namespace)
         if not since:
             first = await self._read(path, {"limit": "1"}, _decode)
             since = first["metadata"]["resourceVersion"]
@@ -189,7 +205,7 @@ class Client:
         self, resource: Resource, namespace: str, body: Object, *, dry_run: bool = False
     ) -> Object:
         query = {"dryRun": "All"} if dry_run else {}
-        return await self._send("POST", resource.path(namespace), body, query=query)
+        return await self._send("POST", path_of(resource, namespace), body, query=query)
 
     async def patch(
         self,
@@ -202,11 +218,11 @@ class Client:
         subresource: str = "",
     ) -> Object:
         body = {**change, "metadata": {**(change.get("metadata") or {}), "uid": uid}}
-        path = resource.path(namespace, name) + (f"/{subresource}" if subresource else "")
+        path = path_of(resource, namespace, name) + (f"/{subresource}" if subresource else "")
         return await self._send("PATCH", path, body, content_type=_MERGE_PATCH)
 
     async def replace(self, resource: Resource, namespace: str, name: str, body: Object) -> Object:
-        return await self._send("PUT", resource.path(namespace, name), body)
+        return await self._send("PUT", path_of(resource, namespace, name), body)
 
     async def delete(
         self,
@@ -218,7 +234,7 @@ class Client:
         resource_version: str = "",
     ) -> None:
         options = bodies.delete_options(uid=uid, resource_version=resource_version)
-        await self._send("DELETE", resource.path(namespace, name), options)
+        await self._send("DELETE", path_of(resource, namespace, name), options)
 
     async def evict(
         self, namespace: str, pod: str, *, uid: str, grace_seconds: int, dry_run: bool = False
@@ -226,7 +242,7 @@ class Client:
         eviction = bodies.eviction(
             namespace, pod, uid=uid, grace_seconds=grace_seconds, dry_run=dry_run
         )
-        path = f"/api/v1/namespaces/{namespace}/pods/{pod}/eviction"
+        path = f"{path_of(PODS, namespace, pod)}/eviction"
         await self._send("POST", path, eviction)
 
     async def _read(
@@ -257,6 +273,24 @@ class Client:
         return await self._transport.request(
             method, path, query=query or {}, headers=headers, data=json.dumps(body), decode=_decode
         )
+
+
+_ELSEWHERE: Final = frozenset("/%?#\\")
+"""What leads elsewhere in an address. A slash does so however it is written, as API servers look at
+the address when it is decoded. No name has any of them.
+"""
+
+
+def path_of(resource: Resource, namespace: str | None, name: str | None = None) -> str:
+    """What people typed is one part of it, and no more.
+
+    Raises:
+        NotFound: it would be the address of something else, as of all that are there.
+    """
+    for part in (namespace or "any", "any" if name is None else name):
+        if part in ("", ".", "..") or _ELSEWHERE & {*part}:
+            raise errors.NotFound(f'{resource.plural} "{name or part}" not found', status=404)
+    return resource.path(namespace, name)
 
 
 class _Pages:

@@ -4,7 +4,7 @@ from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
 from typing import NamedTuple
 
-from rescheduler.kube.api import KubeApi, Object, Whole
+from rescheduler.kube.api import Known, KubeApi, Object, Whole
 from rescheduler.wire import Resource
 
 
@@ -22,13 +22,14 @@ async def follow_objects(
     *,
     namespace: str | None = None,
     whole: Whole | None = None,
+    known: Known | None = None,
     since: str = "",
 ) -> AsyncGenerator[ObjectNews, None]:
     """As `KubeApi.follow` does it for views. Ends and raises as that does, but a server that has
     not come as far as `since` is not noticed: it tells nothing.
     """
     if not since:
-        listing = await kube.listing(resource, namespace=namespace, whole=whole)
+        listing = await kube.listing(resource, namespace=namespace, whole=whole, known=known)
         since = listing.version
         yield ObjectNews(present=listing.items, version=since, complete=True)
     else:

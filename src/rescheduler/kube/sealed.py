@@ -10,10 +10,12 @@ from typing import Any, Final
 
 import msgspec
 
-from rescheduler.kube.api import Event, Listing, Object, Whole
+from rescheduler.kube.api import Event, Known, Listing, Object, Whole
 
 _SEALED: Final[tuple[str, ...]] = ("spec", "status")
-_IN_COMMON: Final = frozenset(("labels", "annotations", "ownerReferences"))
+_IN_COMMON: Final = frozenset(
+    ("namespace", "generateName", "creationTimestamp", "labels", "annotations", "ownerReferences")
+)
 """Parts of the metadata that many objects of a list have alike: they share them."""
 _OF_NO_USE: Final = "managedFields"
 
@@ -118,12 +120,20 @@ class Sealed(dict[str, Any]):
     to change it is of no effect.
     """
 
-    __slots__ = ("_sealed", "is_brief")
+    # No dictionary for what is sealed: there are thousands of these.
+    __slots__ = ("_spec", "_status", "is_brief")
 
-    def __init__(self, parts: Object, sealed: dict[str, bytes], *, is_brief: bool = False) -> None:
+    def __init__(
+        self, parts: Object, sealed: Mapping[str, bytes], *, is_brief: bool = False
+    ) -> None:
         super().__init__(parts)
-        self._sealed = sealed
+        self._spec, self._status = (sealed.get(name) for name in _SEALED)
         self.is_brief = is_brief
+
+    @property
+    def _sealed(self) -> dict[str, bytes]:
+        parts = zip(_SEALED, (self._spec, self._status), strict=True)
+        return {name: each for name, each in parts if each is not None}
 
     def __missing__(self, key: str) -> Any:  # noqa: ANN401
         found = _decode(self._sealed[key])
@@ -155,7 +165,8 @@ class Sealed(dict[str, Any]):
         return ItemsView(self)
 
     def __setitem__(self, key: str, value: Any) -> None:  # noqa: ANN401
-        self._sealed = {name: each for name, each in self._sealed.items() if name != key}
+        if key in _SEALED:
+            setattr(self, f"_{key}", None)
         super().__setitem__(key, value)
 
     def __eq__(self, other: object) -> bool:
@@ -209,15 +220,19 @@ def _kept_of_condition(found: Mapping[str, Any]) -> Object:
 class Reader:
     """Of the objects of one list or watch."""
 
-    def __init__(self, whole: Whole | None = None) -> None:
-        """Without `whole`, all of every object is kept."""
+    def __init__(self, whole: Whole | None = None, known: Known | None = None) -> None:
+        """Without `whole`, all of every object is kept. What is `known` is not made once more."""
         self._whole = whole
+        self._known = known
         self._in_common: dict[bytes, Any] = {}
         self._alike: dict[bytes, bytes] = {}
 
     def read(self, parts: Parts) -> Object:
         """The parts are used up by it."""
-        metadata = self._metadata(parts.pop("metadata"))
+        told = _decode_parts(parts.pop("metadata"))
+        if (known := self._same(told)) is not None:
+            return known
+        metadata = self._metadata(told)
         closed = {name: parts.pop(name) for name in _SEALED if name in parts}
         others = _opened(parts)
         others["metadata"] = metadata
@@ -228,10 +243,20 @@ class Reader:
         alike = {name: self._alike.setdefault(each, each) for name, each in kept.items()}
         return Sealed(others, alike, is_brief=True)
 
-    def _metadata(self, encoded: msgspec.Raw) -> Object:
+    def _same(self, told: Parts) -> Object | None:
+        """What we have of it, if that is of the same version, and enough."""
+        if self._known is None:
+            return None
+        known = self._known(_decode(told["name"]), _decode(told["resourceVersion"]))
+        if known is None or not is_brief(known):
+            return known
+        is_enough = self._whole is not None and not self._whole(known["metadata"])
+        return known if is_enough else None
+
+    def _metadata(self, told: Parts) -> Object:
         return {
             name: self._shared(bytes(each)) if name in _IN_COMMON else _decode(each)
-            for name, each in _decode_parts(encoded).items()
+            for name, each in told.items()
             if name != _OF_NO_USE
         }
 
@@ -244,9 +269,9 @@ class Reader:
 class Pages:
     """The pages of one list, in order. ValueError for what is none."""
 
-    def __init__(self, whole: Whole | None = None) -> None:
+    def __init__(self, whole: Whole | None = None, known: Known | None = None) -> None:
         self._items: list[Object] = []
-        self._reader = Reader(whole)
+        self._reader = Reader(whole, known)
         self._metadata: dict[str, Any] = {}
 
     def add(self, body: bytes) -> str:
@@ -261,11 +286,11 @@ class Pages:
 
 
 def event(line: bytes, whole: Whole | None = None) -> Event:
-    """Of a watch; an error is not sealed."""
+    """Of a watch. An error and a bookmark are of no object, which could be sealed."""
     found = _decode_event(line)
-    is_error = found.type == "ERROR"
+    is_of_none = found.type in ("ERROR", "BOOKMARK")
     return Event(
-        found.type, _opened(found.object) if is_error else Reader(whole).read(found.object)
+        found.type, _opened(found.object) if is_of_none else Reader(whole).read(found.object)
     )
 
 

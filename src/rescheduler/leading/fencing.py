@@ -5,7 +5,7 @@ import math
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from typing import Any, TypeVar
 
-from rescheduler.kube import Event, KubeApi, Listing, Object, Whole, errors
+from rescheduler.kube import Event, Known, KubeApi, Listing, Object, Whole, errors
 from rescheduler.leading.leadership import Leadership
 from rescheduler.wire import Batch, Resource
 
@@ -33,9 +33,14 @@ class Fenced:
         return await self._kube.list(resource, namespace=namespace, labels=labels)
 
     async def listing(
-        self, resource: Resource, *, namespace: str | None = None, whole: Whole | None = None
+        self,
+        resource: Resource,
+        *,
+        namespace: str | None = None,
+        whole: Whole | None = None,
+        known: Known | None = None,
     ) -> Listing:
-        return await self._kube.listing(resource, namespace=namespace, whole=whole)
+        return await self._kube.listing(resource, namespace=namespace, whole=whole, known=known)
 
     async def served(self, group_version: str) -> frozenset[str]:
         return await self._kube.served(group_version)

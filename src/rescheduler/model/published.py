@@ -66,6 +66,16 @@ class LastPass:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Plans:
+    """ReschedulePlans, where this replica keeps them."""
+
+    waiting: int = 0
+    """For somebody to approve them."""
+    failing: Mapping[str, bool] = field(default_factory=dict)
+    """By strategy: its predictions fail again and again."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Now:
     """What is known now."""
 
@@ -78,6 +88,7 @@ class Now:
     """By resource; empty as long as nothing is observed."""
     moves: MovesUnderWay = MovesUnderWay()
     last_pass: LastPass | None = None
+    plans: Plans = Plans()
     paused: bool = False
     """Somebody wants nothing to be begun."""
     configuration_error: str = ""

@@ -7,12 +7,13 @@ Pure: no I/O, no clock, no logging. What does not belong here: how a pod is move
 from rescheduler.plan.checking import why_not_there
 from rescheduler.plan.desk import Desk, Search
 from rescheduler.plan.fitting import Memory
-from rescheduler.plan.planning import musts, needs, plan, plan_at
+from rescheduler.plan.planning import foretold, musts, needs, plan, plan_at
 
 __all__ = [
     "Desk",
     "Memory",
     "Search",
+    "foretold",
     "musts",
     "needs",
     "plan",

@@ -16,7 +16,7 @@ from rescheduler.plan.cooldowns import UNSETTLED
 from rescheduler.plan.desk import Desk
 from rescheduler.plan.loads import RESOURCES
 from rescheduler.plan.spare import LEFT_ALONE
-from rescheduler.plan.whatif import Remedy, World, remedies
+from rescheduler.plan.whatif import Remedy, World, remedies, why_none
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,6 +60,8 @@ class Explanation:
     """What would have to change so that it may move: any of these, the smallest first. None: it may
     move already, or nothing that is known would let it.
     """
+    nothing_helps: str = ""
+    """Why there is none, in words; empty: there is, or it may move already."""
 
 
 def cluster_of(snapshot: Snapshot) -> str:
@@ -83,7 +85,7 @@ def explain(
     """`decided` is the plan of the same snapshot and configuration."""
     desk = Desk(snapshot, configuration)
     pod = snapshot.pod(row)
-    usage = snapshot.usage
+    usage, helping = snapshot.usage, what_would_help(desk, row)
     measured = usage is not None and not usage.outage and bool(usage.pod_measured[row])
     moves = {move.full_name: move for move in decided.moves}
     refusals = (each.reasons for each in decided.refusals if each.full_name == pod.full_name)
@@ -102,15 +104,25 @@ def explain(
         move=moves.get(pod.full_name),
         refusals=tuple(reason for reasons in refusals for reason in reasons),
         reports=decided.reports,
-        remedies=what_would_help(desk, row),
+        remedies=helping.remedies,
+        nothing_helps=helping.nothing_helps,
     )
 
 
-def what_would_help(desk: Desk, row: int, *, asked: bool = False) -> tuple[Remedy, ...]:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Help:
+    remedies: tuple[Remedy, ...] = ()
+    nothing_helps: str = ""
+    """Why there is none, in words."""
+
+
+def what_would_help(desk: Desk, row: int, *, asked: bool = False) -> Help:
     """Of a pod that is on a node: one that is a part of it leaves it never."""
     if desk.placement.place[row] == NONE or desk.is_part_of_its_node(row):
-        return ()
-    return remedies(World(desk.snapshot, desk.configuration, row, asked=asked))
+        return Help()
+    world = World(desk.snapshot, desk.configuration, row, asked=asked)
+    found = remedies(world)
+    return Help(remedies=found, nothing_helps="" if found else why_none(world))
 
 
 def share_of(desk: Desk, row: int) -> Mapping[str, float]:

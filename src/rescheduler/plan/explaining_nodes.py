@@ -10,7 +10,7 @@ from rescheduler.model.moves import Move, NodeLoad, Plan
 from rescheduler.model.snapshot import Snapshot
 from rescheduler.plan.balancing.taking_part import thresholds
 from rescheduler.plan.desk import Desk
-from rescheduler.plan.explaining import share_of, what_would_help
+from rescheduler.plan.explaining import Help, share_of, what_would_help
 from rescheduler.plan.loads import RESOURCES
 from rescheduler.plan.whatif import Remedy
 
@@ -34,6 +34,8 @@ class Resident:
     reasons: tuple[str, ...]
     """Why it stays; none: nothing but that the plan has no use for it elsewhere."""
     remedies: tuple[Remedy, ...]
+    nothing_helps: str
+    """Why there is none, in words; empty: there is, or nobody asked."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -108,7 +110,7 @@ def _residents(
     for row in sorted(rows, key=lambda row: (-sum(shares[row].values()), desk.name(row))):
         name, is_part = desk.name(row), desk.is_part_of_its_node(row)
         reasons = tuple(desk.why_it_stays(row, asked=is_emptied)) or told.get(name, ())
-        found: tuple[Remedy, ...] = ()
+        found = Help()
         if not is_part and name not in targets and reasons and left > 0:
             left -= 1
             found = what_would_help(desk, row, asked=is_emptied)
@@ -118,5 +120,6 @@ def _residents(
             is_part_of_node=is_part,
             leaves=targets.get(name, ""),
             reasons=() if name in targets else tuple(map(str, reasons)),
-            remedies=found,
+            remedies=found.remedies,
+            nothing_helps=found.nothing_helps,
         )

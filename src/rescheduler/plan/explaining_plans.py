@@ -8,7 +8,7 @@ from rescheduler.config import Configuration
 from rescheduler.model.moves import Plan
 from rescheduler.model.snapshot import Snapshot
 from rescheduler.plan.desk import Desk
-from rescheduler.plan.explaining import what_would_help
+from rescheduler.plan.explaining import Help, what_would_help
 from rescheduler.plan.whatif import Remedy
 
 ASKED_ABOUT: Final = 15
@@ -25,6 +25,8 @@ class Staying:
     """Of the first of them. None: nothing holds it but that other moves help more, nothing that is
     known would help, or nobody asked.
     """
+    nothing_helps: str
+    """Why there is none, in words; empty: there is, or nobody asked."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,9 +61,14 @@ def _staying(desk: Desk, decided: Plan, asked_about: int) -> Iterable[Staying]:
     ordered = sorted(groups, key=lambda reasons: (-len(groups[reasons]), reasons))
     for place, reasons in enumerate(ordered):
         pods = groups[reasons]
-        found: tuple[Remedy, ...] = ()
+        found = Help()
         if place < asked_about:
             row = rows[pods[0]]
             node = desk.nodes[int(desk.placement.place[row])].name
             found = what_would_help(desk, row, asked=node in emptied)
-        yield Staying(pods=tuple(pods), reasons=reasons, remedies=found)
+        yield Staying(
+            pods=tuple(pods),
+            reasons=reasons,
+            remedies=found.remedies,
+            nothing_helps=found.nothing_helps,
+        )

@@ -1,6 +1,6 @@
 """One plan: every enabled strategy at one desk, in order, and what came of it."""
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 from typing import Final
 
 import numpy as np
@@ -56,11 +56,14 @@ def plan_at(desk: Desk) -> Plan:
     _note_what_was_not_seen(desk)
     _note_unasked_maintenance(desk)
     after = desk.loads.percent
+    changed = {node for planned in desk.moves for node in (planned.source, planned.target)}
     return Plan(
         moves=tuple(_moves(desk)),
         refusals=tuple(_refusals(desk)),
         reports=tuple(reports),
-        nodes=tuple(_loads(desk, before, after, pods_before, eligible)),
+        nodes=tuple(
+            _loads(desk, (before, after), (pods_before, _pods_by_node(desk)), changed, eligible)
+        ),
         imbalances=tuple(_imbalances(desk, before, after, eligible)),
         word=desk.loads.word,
         notes=tuple(desk.notes),
@@ -69,6 +72,37 @@ def plan_at(desk: Desk) -> Plan:
         steps=desk.steps,
         seed=desk.search.seed,
     )
+
+
+def foretold(snapshot: Snapshot, configuration: Configuration, moves: Sequence[Move]) -> Plan:
+    """What loads come to when moves are made that somebody else has decided."""
+    desk = Desk(snapshot, configuration)
+    before, eligible, pods_before = desk.loads.percent, taking_part(desk), _pods_by_node(desk)
+    pods_after, rows, numbers = pods_before.copy(), _rows_by_uid(snapshot), snapshot.node_numbers
+    changed: set[int] = set()
+    for move in moves:
+        row, source, target = (
+            rows.get(move.uid, NONE),
+            numbers.get(move.source, NONE),
+            numbers.get(move.target, NONE),
+        )
+        if NONE in (row, source, target):
+            continue
+        desk.loads.move(row, source, target)
+        pods_after[source] -= 1
+        pods_after[target] += 1
+        changed |= {source, target}
+    after = desk.loads.percent
+    return Plan(
+        moves=tuple(moves),
+        nodes=tuple(_loads(desk, (before, after), (pods_before, pods_after), changed, eligible)),
+        imbalances=tuple(_imbalances(desk, before, after, eligible)),
+        word=desk.loads.word,
+    )
+
+
+def _rows_by_uid(snapshot: Snapshot) -> dict[str, int]:
+    return {snapshot.pods.uids[row]: row for row in snapshot.rows.tolist()}
 
 
 # ------------------------------------------------------------------ deciding
@@ -139,24 +173,26 @@ def _refusals(desk: Desk) -> Iterable[Refusal]:
 
 
 def _loads(
-    desk: Desk, before: Figures, after: Figures, pods_before: Numbers, eligible: Mask
+    desk: Desk,
+    loads: tuple[Figures, Figures],
+    pods: tuple[Numbers, Numbers],
+    changed: Collection[int],
+    eligible: Mask,
 ) -> Iterable[NodeLoad]:
-    changed = {node for planned in desk.moves for node in (planned.source, planned.target)}
+    """`loads`, `pods`: before and after the plan."""
     columns = zip(
         desk.nodes,
-        before.tolist(),
-        after.tolist(),
-        pods_before.tolist(),
-        _pods_by_node(desk).tolist(),
+        *(each.tolist() for each in loads),
+        *(each.tolist() for each in pods),
         eligible.tolist(),
         strict=True,
     )
     for number, (node, then, now, pods_then, pods_now, counts) in enumerate(columns):
-        loads = _by_resource(then)
+        known = _by_resource(then)
         yield NodeLoad(
             node=node.name,
-            before=loads,
-            after=_by_resource(now) if number in changed else loads,
+            before=known,
+            after=_by_resource(now) if number in changed else known,
             pods_before=pods_then,
             pods_after=pods_now,
             eligible=counts,

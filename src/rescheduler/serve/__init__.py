@@ -15,6 +15,7 @@ says who may import `aiohttp`; that nobody else listens is held by tests/unit/te
 """
 
 from rescheduler.serve.board import Board
+from rescheduler.serve.dashboard.door import DashboardDoor
 from rescheduler.serve.extender.formats import Binding
 from rescheduler.serve.listening import CannotListen
 from rescheduler.serve.metrics import CATALOGUE, Recorder
@@ -26,6 +27,7 @@ __all__ = [
     "Binding",
     "Board",
     "CannotListen",
+    "DashboardDoor",
     "GuardDoor",
     "Recorder",
     "SchedulerDoor",

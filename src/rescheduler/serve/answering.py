@@ -13,7 +13,7 @@ from rescheduler.serve.metrics.exposing import CONTENT_TYPE
 
 _OK: Final = 200
 
-Answer = Callable[[web.BaseRequest], Awaitable[web.Response]]
+Answer = Callable[[web.BaseRequest], Awaitable[web.StreamResponse]]
 
 
 def endpoints(board: Board) -> Mapping[str, Answer]:
@@ -50,10 +50,12 @@ def dispatching(
     log = structlog.get_logger()
     allowed = ", ".join(methods)
 
-    async def dispatch(request: web.BaseRequest) -> web.Response:
+    async def dispatch(request: web.BaseRequest) -> web.StreamResponse:
         answer = answers.get(request.path)
         if answer is None:
-            found = web.Response(status=404, text=f"there are {', '.join(sorted(answers))}\n")
+            found: web.StreamResponse = web.Response(
+                status=404, text=f"there are {', '.join(sorted(answers))}\n"
+            )
         elif request.method not in methods:
             words = f"{methods[0]} only\n"
             found = web.Response(status=405, text=words, headers={"Allow": allowed})

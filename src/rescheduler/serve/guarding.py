@@ -33,6 +33,10 @@ class Limits:
     """Of all requests that are not answered yet."""
 
 
+def _nobody() -> None:
+    """Who would want to know."""
+
+
 class Connections:
     """Those that are open. First whoever was let in, or answered, longest ago."""
 
@@ -42,6 +46,7 @@ class Connections:
         self._open: dict[asyncio.BaseProtocol, Guarded] = {}
         """By what they pass on to."""
         self._unanswered_bytes = 0
+        self._streaming: set[Guarded] = set()
 
     def __len__(self) -> int:
         return len(self._open)
@@ -53,6 +58,7 @@ class Connections:
 
     def remove(self, connection: "Guarded") -> None:
         self._open.pop(connection.inner, None)
+        self._streaming.discard(connection)
 
     def count(self, size: int) -> None:
         """So many bytes have come; less than none: so many are done with."""
@@ -67,8 +73,19 @@ class Connections:
             self._open[connection.inner] = connection
             connection.rest()
 
+    def streams(self, inner: asyncio.BaseProtocol | None, ended: Callable[[], None]) -> None:
+        """Its answer goes on for as long as whoever gives it sees fit, who hangs up on slow ones,
+        and is told when nobody is there any more. It makes room for nobody.
+        """
+        connection = None if inner is None else self._open.pop(inner, None)
+        if connection is None:
+            ended()
+        else:
+            self._streaming.add(connection)
+            connection.stream(ended)
+
     def abort_all(self) -> None:
-        for each in list(self._open.values()):
+        for each in [*self._open.values(), *self._streaming]:
             each.abort()
 
 
@@ -82,6 +99,7 @@ class Guarded(asyncio.Protocol):
         self._transport: asyncio.Transport | None = None
         self._end: asyncio.TimerHandle | None = None
         self._is_resting = False
+        self._ended: Callable[[], None] = _nobody
 
     def abort(self) -> None:
         """Nothing of it is kept, not even what the client has not yet fetched."""
@@ -94,6 +112,12 @@ class Guarded(asyncio.Protocol):
         self._is_resting = True
         self._done_with_request()
         self._end_after(self._connections.limits.idle_seconds)
+
+    def stream(self, ended: Callable[[], None]) -> None:
+        self._ended = ended
+        self._done_with_request()
+        if self._end is not None:
+            self._end.cancel()
 
     def _begin(self) -> None:
         self._is_resting = False
@@ -133,6 +157,7 @@ class Guarded(asyncio.Protocol):
             self._end.cancel()
         self._done_with_request()
         self._connections.remove(self)
+        self._ended()
         self.inner.connection_lost(exc)
 
     def pause_writing(self) -> None:

@@ -15,7 +15,7 @@ from contextlib import (
     contextmanager,
     nullcontext,
 )
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final
 
 import structlog
@@ -57,7 +57,7 @@ class Door:
     """Empty: all."""
     port: int
     """0: any that is free, for tests."""
-    answers: Mapping[str, Answer]
+    answers: Mapping[str, Answer] = field(default_factory=dict)
     methods: Sequence[str] = READS
     seconds: float = REQUEST_SECONDS
     most_bytes: int = MOST_BYTES
@@ -66,6 +66,8 @@ class Door:
     """For which a connection is kept for the next request; 0: it is not."""
     tls: ssl.SSLContext | None = None
     """None: plain HTTP."""
+    dispatch: Callable[[Connections], Answer] | None = None
+    """Who finds the answer to a request; None: whoever goes by `answers` and `methods` alone."""
     beside: Callable[[], AbstractAsyncContextManager[object]] = nullcontext
     """What is open as long as it is, in the same event loop."""
 
@@ -140,9 +142,8 @@ async def _open(door: Door) -> AsyncIterator[tuple[str, int]]:
         seconds=door.seconds, most_bytes=door.most_bytes, idle_seconds=door.idle_seconds
     )
     connections = Connections(limits, door.most_connections)
-    keep = (lambda request: connections.answered(request.protocol)) if door.idle_seconds else None
     server = web.Server(
-        dispatching(door.answers, door.methods, keep),
+        _dispatch(door, connections),
         keepalive_timeout=door.idle_seconds,
         logger=_SILENT,
         access_log=None,
@@ -175,6 +176,13 @@ async def _open(door: Door) -> AsyncIterator[tuple[str, int]]:
         await _turns()
         await server.shutdown(0.0)
         await listener.wait_closed()
+
+
+def _dispatch(door: Door, connections: Connections) -> Answer:
+    if door.dispatch is not None:
+        return door.dispatch(connections)
+    keep = (lambda request: connections.answered(request.protocol)) if door.idle_seconds else None
+    return dispatching(door.answers, door.methods, keep)
 
 
 async def _turns() -> None:

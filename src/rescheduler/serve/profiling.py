@@ -32,7 +32,7 @@ def endpoints() -> Mapping[str, Answer]:
     turn = asyncio.Semaphore(1)
 
     def guarded(take: Answer) -> Answer:
-        async def answer(request: web.BaseRequest) -> web.Response:
+        async def answer(request: web.BaseRequest) -> web.StreamResponse:
             try:
                 _refuse_strangers(request)
                 _refuse_a_second(turn)

@@ -1,8 +1,8 @@
 """All ports that a process has open, as its configuration says."""
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractAsyncContextManager, contextmanager, nullcontext
-from dataclasses import dataclass
+from contextlib import AbstractAsyncContextManager, ExitStack, contextmanager, nullcontext
+from dataclasses import dataclass, replace
 from typing import Final
 
 import structlog
@@ -11,10 +11,11 @@ from rescheduler.config import Extender, Guard, Serving
 from rescheduler.serve import extender, guard, profiling
 from rescheduler.serve.answering import QUESTIONS, endpoints
 from rescheduler.serve.board import Board
+from rescheduler.serve.dashboard.door import Dashboard, DashboardDoor
 from rescheduler.serve.extender import Bind, formats
 from rescheduler.serve.guard import Hears
 from rescheduler.serve.guard.formats import MOST_BYTES as MOST_GUARD_BYTES
-from rescheduler.serve.listening import Door, listening
+from rescheduler.serve.listening import CannotListen, Door, listening
 from rescheduler.serve.tls import Shown, context_of
 
 _EXTENDER_SECONDS: Final = 10.0
@@ -25,6 +26,9 @@ _GUARD_CONNECTIONS: Final = 2048
 """An API server opens one for each eviction that waits for its answer, and lets 600 requests in at
 a time by default. Whoever is hung up on to make room for another evicts without us.
 """
+_PEOPLE_SECONDS: Final = 60.0
+"""A curve is a plan for each of its points, and a large cluster is long to send to a far reader."""
+_PEOPLE_CONNECTIONS: Final = 512
 _KEPT_SECONDS: Final = 120.0
 """Longer than Go keeps a connection that it does not use: then it is never ours that is closed just
 when a request comes.
@@ -63,6 +67,7 @@ def serving(
     board: Board,
     scheduler: SchedulerDoor | None = None,
     evictions: GuardDoor | None = None,
+    people: DashboardDoor | None = None,
 ) -> Iterator[None]:
     """As long as the block lasts. Raises CannotListen at once when a port is not to be had."""
     doors = [*_doors(settings, board)]
@@ -70,6 +75,8 @@ def serving(
         doors.append(extender_door(board, scheduler))
     if evictions is not None:
         doors.append(guard_door(board, evictions))
+    if people is not None:
+        doors.append(dashboard_door(people))
     log = structlog.get_logger()
     with listening(doors) as addresses:
         for door, (host, port) in zip(doors, addresses, strict=True):
@@ -110,6 +117,41 @@ def extender_door(board: Board, scheduler: SchedulerDoor) -> Door:
         idle_seconds=_KEPT_SECONDS,
         tls=scheduler.shown.context if scheduler.shown else context_of(settings.tls),
         beside=scheduler.beside,
+    )
+
+
+@contextmanager
+def showing_people(people: DashboardDoor, tries: int = 1) -> Iterator[int]:
+    """The dashboard alone, as long as the block lasts; gives its port: its own, or the next one
+    that is free, of so many. Raises CannotListen.
+    """
+    door = dashboard_door(people)
+    with ExitStack() as stack:
+        for number in range(tries):
+            try:
+                [(_, port)] = stack.enter_context(
+                    listening([replace(door, port=door.port + number)])
+                )
+            except CannotListen:
+                if number == tries - 1:
+                    raise
+            else:
+                break
+        yield port
+
+
+def dashboard_door(people: DashboardDoor) -> Door:
+    settings, page = people.settings, Dashboard(people)
+    return Door(
+        setting="dashboard.port",
+        address=settings.bind_address,
+        port=settings.port,
+        seconds=_PEOPLE_SECONDS,
+        idle_seconds=_KEPT_SECONDS,
+        most_connections=_PEOPLE_CONNECTIONS,
+        tls=people.shown.context if people.shown else context_of(settings.tls, "dashboard.tls"),
+        dispatch=page.dispatch,
+        beside=page.working,
     )
 
 

@@ -21,7 +21,7 @@ import structlog
 
 from rescheduler import logs
 from rescheduler.errors import ReschedulerError
-from rescheduler.simulation.contending import Contender, Day, Outcome, simulate
+from rescheduler.simulation.contending import Contender, Day, Outcome, Shown, simulate
 
 AT_ONCE: Final = 2
 _HASH_SEED: Final = "PYTHONHASHSEED"
@@ -50,12 +50,15 @@ def compare(
     *,
     at_once: int = AT_ONCE,
     verbosity: int | None = None,
+    shown: Callable[[str, Shown], None] = lambda _, __: None,
 ) -> list[Outcome]:
     """In the order of the contenders. Whatever ends it, no process is left behind. `verbosity` of
-    what the product logs in them; None: nothing.
+    what the product logs in them; None: nothing. `shown` is told where each is to be seen.
     """
     outcomes: dict[str, Outcome] = {}
     waiting, running = list(contenders), dict[Connection, _Running]()
+    if day.port is not None:
+        at_once = 1  # people look at one after the other
     at_once = max(1, min(at_once, os.cpu_count() or 1))
     try:
         while waiting or running:
@@ -66,6 +69,9 @@ def compare(
                 told = _heard(each)
                 if isinstance(told, float):
                     progress(each.contender.name, told)
+                    continue
+                if isinstance(told, Shown):
+                    shown(each.contender.name, told)
                     continue
                 outcomes[each.contender.name] = told
                 del running[each.hears]
@@ -145,9 +151,9 @@ def _interrupted_later() -> Iterator[None]:
             signal.raise_signal(number)
 
 
-def _heard(running: _Running) -> float | Outcome:
+def _heard(running: _Running) -> float | Shown | Outcome:
     try:
-        told: float | Outcome | Exception = running.hears.recv()
+        told: float | Shown | Outcome | Exception = running.hears.recv()
     except EOFError:
         running.process.join()
         raise SimulationFailed(
@@ -161,7 +167,7 @@ def _heard(running: _Running) -> float | Outcome:
 def _work(tells: Connection, contender: Contender, day: Day, verbosity: int | None) -> None:
     """In a process of its own."""
 
-    def tell(what: float | Outcome | Exception) -> None:
+    def tell(what: float | Shown | Outcome | Exception) -> None:
         try:
             tells.send(what)
         except BrokenPipeError:

@@ -20,11 +20,25 @@ from rescheduler.simulation.measuring import Figures, Measuring
 from rescheduler.simulation.rude_drains import Drain
 from rescheduler.simulation.running import running
 from rescheduler.simulation.scenarios import HOUR, Scenario
+from rescheduler.simulation.web import Look, Web
 
 _TOLD_SECONDS: Final = 0.25 * HOUR
 
-Progress = Callable[[float], None]
-"""Told the share of the day that is over."""
+_PACE: Final = 300.0
+"""Where people look: a day takes about five minutes."""
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """Where a contender's day is to be seen while it plays."""
+
+    url: str
+    token: str
+    """By which plans can be changed there."""
+
+
+Progress = Callable[[float | Shown], None]
+"""Told the share of the day that is over, and where it is to be seen."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,6 +61,10 @@ class Day:
     start_seconds: tuple[float, float] = (2.0, 20.0)
     """How long pods take to become Ready that do not say so themselves."""
     faults: tuple[Fault, ...] = ()
+    port: int | None = None
+    """Of the page on which it is shown while it plays; 0: the first that is free from 8080 on;
+    None: it is not shown.
+    """
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,7 +78,13 @@ class Outcome:
 
 
 def simulate(contender: Contender, day: Day, progress: Progress = lambda _: None) -> Outcome:
-    return virtual_time.run(_simulate(contender, day, progress))
+    pace = _PACE if _is_shown(contender, day) else 0.0
+    return virtual_time.run(_simulate(contender, day, progress), pace=pace)
+
+
+def _is_shown(contender: Contender, day: Day) -> bool:
+    """Of nobody at work there is nothing to be seen."""
+    return day.port is not None and contender.configuration is not None
 
 
 async def _simulate(contender: Contender, day: Day, progress: Progress) -> Outcome:
@@ -81,8 +105,12 @@ async def _simulate(contender: Contender, day: Day, progress: Progress) -> Outco
     async with cluster, AsyncExitStack() as stack:
         measuring = Measuring(cluster, loads, threshold_percent=day.threshold_percent)
         if contender.configuration is not None:
+            settings = contender.configuration
+            web = _web(cluster, contender, day, progress)
+            if web is not None:
+                await stack.enter_async_context(web.open())
             controller = await stack.enter_async_context(
-                running(cluster, contender.configuration, connect=connect, seed=day.seed)
+                running(cluster, settings, connect=connect, seed=day.seed, web=web)
             )
             cluster.extend_scheduler(controller.extender)
             cluster.review_evictions(controller.guard)
@@ -104,6 +132,19 @@ async def _simulate(contender: Contender, day: Day, progress: Progress) -> Outco
         drains=tuple(drains),
         refused=tuple(filled.refused),
     )
+
+
+def _web(
+    cluster: EmbeddedCluster, contender: Contender, day: Day, progress: Progress
+) -> Web | None:
+    if contender.configuration is None or not _is_shown(contender, day):
+        return None
+    look = Look(
+        port=day.port or None, told=lambda url, token: progress(Shown(url=url, token=token))
+    )
+    web = Web(cluster, contender.configuration, look)
+    web.tell(1, f"rescheduler simulate: {contender.name}, {day.hours:g} hours")
+    return web
 
 
 async def _pass(seconds: float, progress: Progress, beside: list["asyncio.Task[None]"]) -> None:

@@ -7,7 +7,8 @@ time, at a pace that is set by chapter.
 
 import asyncio
 from collections import Counter
-from collections.abc import Coroutine
+from collections.abc import AsyncIterator, Coroutine
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any, Final, Protocol
@@ -29,6 +30,7 @@ from rescheduler.simulation.onlooking import Onlooker
 from rescheduler.simulation.running import running
 from rescheduler.simulation.scenarios import HOUR, Pattern, Scenario, Surge
 from rescheduler.simulation.scenes import Chapter, MoveScene, NodeLook, Scene
+from rescheduler.simulation.web import Look, Web
 from rescheduler.wire import NODES, POD_DISRUPTION_BUDGETS, PODS
 
 START: Final = datetime(2026, 1, 5, 10, 0, tzinfo=UTC)
@@ -131,8 +133,18 @@ class Ending:
 
 
 class Demo:
-    def __init__(self, audience: Audience, *, nodes: int, seed: int, speed: float) -> None:
-        """`speed`: 1 for people to watch, more is faster, 0 waits for nobody."""
+    def __init__(
+        self,
+        audience: Audience,
+        *,
+        nodes: int,
+        seed: int,
+        speed: float,
+        web: Look | None = None,
+    ) -> None:
+        """`speed`: 1 for people to watch, more is faster, 0 waits for nobody. `web`: in a browser,
+        too.
+        """
         self._audience = audience
         self._speed = speed
         self._history = history(nodes, seed)
@@ -142,10 +154,12 @@ class Demo:
             seed=seed, clock=VirtualClock(START), loads=loads, start_seconds=_START_SECONDS
         )
         self._onlooker = Onlooker(self.cluster.store, loads, self.cluster.clock.now, self._hear)
+        self.web = None if web is None else Web(self.cluster, CONFIGURATION, web)
         self._dips: Dips | None = None
         self._stop = asyncio.Event()
         self._problem: Exception | None = None
         self._planned = 0
+        self._chapter = Chapter(number=0, sentence="")
         self._ending = Ending()
 
     def scene(self) -> Scene:
@@ -156,12 +170,21 @@ class Demo:
     async def play(self, stop: asyncio.Event, *, keep: bool) -> Ending:
         """Until its end, or until it is told to stop. Raises what its audience does."""
         self._stop = stop
-        async with self.cluster:
+        async with self.cluster, self._shown():
             if await _unless(stop, self._come_up()) and await _unless(stop, self._show_plan()):
                 await self._act(stop, keep=keep)
+                await self._tell_the_end()
         if self._problem is not None:
             raise self._problem
         return self._end()
+
+    @asynccontextmanager
+    async def _shown(self) -> AsyncIterator[None]:
+        if self.web is None:
+            yield
+            return
+        async with self.web.open():
+            yield
 
     def _hear(self, move: MoveScene) -> None:
         """Within a write of the product, which must not fail because nobody listens to us."""
@@ -172,13 +195,25 @@ class Demo:
             self._stop.set()
 
     async def _act(self, stop: asyncio.Event, *, keep: bool) -> None:
-        async with running(self.cluster, CONFIGURATION, steps=_STEPS) as product:
+        async with running(self.cluster, CONFIGURATION, steps=_STEPS, web=self.web) as product:
             self.cluster.review_evictions(product.guard)
             self._ending.is_whole = await _unless(stop, self._move_and_maintain())
             if keep and self._ending.is_whole:
                 await _unless(stop, self._change_over_the_day())
             self._pace(0)
             await product.stop()
+
+    async def _tell_the_end(self) -> None:
+        """To those who look at a page, which is gone soon."""
+        if self.web is None:
+            return
+        bad = len(self._bad_dips())
+        dipped = f"{bad} workloads were short of pods" if bad else "nothing dipped"
+        sentence = f"{len(self._onlooker.moved)} pods moved, and {dipped}."
+        self.web.tell(self._chapter.number, self._chapter.sentence, sentence)
+        if self._speed:
+            await self._stand_still(_READ_SECONDS)
+        self._pace(0)
 
     def _end(self) -> Ending:
         ending, onlooker = self._ending, self._onlooker
@@ -204,7 +239,10 @@ class Demo:
         self._pace(_STORY_PACE)
 
     def _begin(self, number: int, sentence: str) -> None:
-        self._audience.begins(Chapter(number=number, sentence=sentence))
+        self._chapter = Chapter(number=number, sentence=sentence)
+        self._audience.begins(self._chapter)
+        if self.web is not None:
+            self.web.tell(number, sentence)
 
     # ------------------------------------------------------------------ chapters
 
@@ -255,6 +293,8 @@ class Demo:
         self._planned = len(seen.plan.moves)
         about = f"{len(seen.snapshot.nodes)} nodes, {len(seen.snapshot.rows)} pods"
         self._audience.sees_plan(seen.plan, about)
+        if self.web is not None:
+            self.web.sees_plan(seen.snapshot, seen.plan)
         await self._stand_still(_READ_SECONDS)
 
     async def _move_and_maintain(self) -> None:

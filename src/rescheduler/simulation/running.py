@@ -3,12 +3,10 @@
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
-from dataclasses import replace
 from typing import Final, Protocol
 
 from rescheduler.clock import Clock
-from rescheduler.config import Configuration, LeaderElection, UsageSettings
-from rescheduler.config.usage import AUTO, PROMETHEUS
+from rescheduler.config import Configuration
 from rescheduler.controller import loop
 from rescheduler.controller.leader_session import Connect
 from rescheduler.controller.loop import Repeatable
@@ -19,8 +17,10 @@ from rescheduler.embedded.scheduler import Extender
 from rescheduler.kube import KubeApi
 from rescheduler.model.strategies import COST_OPTIMIZATION
 from rescheduler.serve import Board
+from rescheduler.simulation.configured import on_embedded
 from rescheduler.simulation.extending import OwnExtender
 from rescheduler.simulation.guarding import own_webhook
+from rescheduler.simulation.web import Web
 
 _STEPS: Final = 100
 _STEPS_OF_PACKING: Final = 20_000
@@ -67,15 +67,17 @@ async def running(
     connect: Connect | None = None,
     seed: int = 0,
     steps: int | None = None,
+    web: Web | None = None,
 ) -> AsyncIterator[Controller]:
     """At work until the block ends, or it is stopped; then it comes to its orderly end. Should it
     end by an error, the block is cancelled and the error comes out of it. `connect`: another way in
-    than the cluster's own.
+    than the cluster's own. `web`: where people look on.
     """
     stopping = asyncio.Event()
     settings = Settings(on_embedded(configuration))
     board = new_board(cluster.clock)
-    publisher = Publisher(cluster.clock, settings, board, on_demand=True)
+    showing = web.showing(lambda: board.latest) if web is not None else None
+    publisher = Publisher(cluster.clock, settings, board, on_demand=True, showing=showing)
     if steps is None:
         packs = COST_OPTIMIZATION in configuration.enabled_strategies
         steps = _STEPS_OF_PACKING if packs else _STEPS
@@ -87,7 +89,7 @@ async def running(
                     cluster.clock,
                     settings,
                     stopping,
-                    repeatable=Repeatable(seed=seed, steps=steps),
+                    repeatable=Repeatable(seed=seed, steps=steps, writes_plans=web is not None),
                     publisher=publisher,
                 ),
                 name="controller",
@@ -116,17 +118,3 @@ def _extender(
 def _guard(board: Board, publisher: Publisher, clock: Clock, settings: Settings) -> Webhook | None:
     is_on = settings.configuration.guard.enabled
     return own_webhook(board, publisher.guarding, clock) if is_on else None
-
-
-def on_embedded(configuration: Configuration) -> Configuration:
-    """The same without what needs a real cluster around it: there is nobody else who could lead,
-    and no Prometheus.
-    """
-    usage = replace(configuration.usage, prometheus=UsageSettings().prometheus)
-    if usage.source == PROMETHEUS:
-        usage = replace(usage, source=AUTO)
-    return replace(
-        configuration,
-        leader_election=replace(LeaderElection(), leader_elect=False),
-        usage=usage,
-    )

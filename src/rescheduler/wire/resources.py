@@ -9,6 +9,7 @@ class Resource:
     plural: str
 
     def path(self, namespace: str | None = None, name: str | None = None) -> str:
+        """Of names as they may stand in an address: who sends requests sees to that."""
         parts = ["/api" if self.group_version == "v1" else "/apis", self.group_version]
         if namespace:
             parts += ["namespaces", namespace]
@@ -45,6 +46,7 @@ POD_MIGRATIONS = Resource("rescheduler.io/v1alpha1", "podmigrations")
 RESCHEDULE_PLANS = Resource("rescheduler.io/v1alpha1", "rescheduleplans")
 SECRETS = Resource("v1", "secrets")
 LEASES = Resource("coordination.k8s.io/v1", "leases")
+SELF_SUBJECT_ACCESS_REVIEWS = Resource("authorization.k8s.io/v1", "selfsubjectaccessreviews")
 SELF_SUBJECT_REVIEWS = Resource("authentication.k8s.io/v1", "selfsubjectreviews")
 VALIDATING_WEBHOOKS = Resource("admissionregistration.k8s.io/v1", "validatingwebhookconfigurations")
 NODE_METRICS = Resource("metrics.k8s.io/v1beta1", "nodes")

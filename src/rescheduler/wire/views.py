@@ -5,6 +5,7 @@ Attributes read alike in both formats but for times, maps and what is absent; fo
 
 import datetime as dt
 from collections.abc import Callable, Mapping
+from sys import intern
 from typing import Any, TypeVar
 
 import msgspec
@@ -26,6 +27,8 @@ _decode_quantities = msgspec.json.Decoder(dict[str, str | int | float]).decode
 _decode_anything = msgspec.json.Decoder().decode
 
 
+_LONGEST_SHARED = 63
+"""As long as the value of a label may be."""
 _PROTOBUF_TIME = protobuf.CLASSES["Time"]
 
 
@@ -48,11 +51,14 @@ def has(part: View, name: str) -> bool:
 
 def strings(part: View) -> dict[str, str]:
     """A map of texts, opaque or not. ValueError when it is none."""
+    found: Mapping[str, str]
     if isinstance(part, msgspec.Raw):
-        return _decoded(_decode_strings, part)
-    if isinstance(part, Mapping):
-        return dict(part)
-    return {key: value.value for key, value in _entries("text", part)}
+        found = _decoded(_decode_strings, part)
+    elif isinstance(part, Mapping):
+        found = part
+    else:
+        found = {key: value.value for key, value in _entries("text", part)}
+    return {intern(key): _text(value) for key, value in found.items()}
 
 
 def quantities(part: View) -> dict[str, str]:
@@ -60,8 +66,8 @@ def quantities(part: View) -> dict[str, str]:
     if isinstance(part, msgspec.Raw):
         part = _decoded(_decode_quantities, part)
     if isinstance(part, Mapping):
-        return {key: _quantity(value) for key, value in part.items()}
-    return {key: value.value.string for key, value in _entries("quantity", part)}
+        return {intern(key): _quantity(value) for key, value in part.items()}
+    return {intern(key): _text(value.value.string) for key, value in _entries("quantity", part)}
 
 
 def opaque_key(part: View) -> bytes:
@@ -158,8 +164,13 @@ def _entries(type_: str, part: View) -> list[tuple[str, Any]]:
 
 def _quantity(value: Any) -> str:  # noqa: ANN401
     if isinstance(value, str):
-        return value
-    return str(value) if isinstance(value, int | float) else str(value.string)
+        return _text(value)
+    return _text(str(value) if isinstance(value, int | float) else str(value.string))
+
+
+def _text(value: str) -> str:
+    """Objects by the thousand say the same in many places: they share the words."""
+    return intern(value) if len(value) <= _LONGEST_SHARED else value
 
 
 def _int_or_string(value: Any) -> int | str:  # noqa: ANN401
@@ -233,7 +244,7 @@ def _named(name: str, read: Callable[[Any], Any]) -> Callable[[Any], Any]:
 
 
 _SCALARS: dict[str, Callable[[Any], Any]] = {
-    "text": str,
+    "text": _text,
     "number": int,
     "flag": bool,
     "time": _time,

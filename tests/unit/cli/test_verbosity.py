@@ -29,6 +29,7 @@ TOLD: Final[dict[str, tuple[tuple[str, ...], str, str]]] = {
     "explain pod": (("shop/web-1", *EXAMPLE), "strategy acted", "pod stays"),
     "get migrations": (("-A", *NOWHERE), *_CONNECTS),
     "get plans": (NOWHERE, *_CONNECTS),
+    "history": (NOWHERE, *_CONNECTS),
     "migrate": (("shop/web-1", "-n", "shop", *NOWHERE), *_CONNECTS),
     "pause": (NOWHERE, *_CONNECTS),
     "plan": (EXAMPLE, "strategy acted", "pod stays"),

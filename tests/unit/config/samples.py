@@ -134,6 +134,21 @@ ARGS: Document = {
             "clientCaFile": "/guard/clients.crt",
         },
     },
+    "dashboard": {
+        "enabled": True,
+        "bindAddress": "10.0.0.1",
+        "port": 9444,
+        "authentication": "Token",
+        "actions": True,
+        "clusterName": "production",
+        "basePath": "/rescheduler",
+        "tls": {
+            "secret": "",
+            "certFile": "/dashboard/tls.crt",
+            "keyFile": "/dashboard/tls.key",
+            "clientCaFile": "/dashboard/clients.crt",
+        },
+    },
 }
 
 SECTIONS = [name for name, value in ARGS.items() if isinstance(value, dict)]

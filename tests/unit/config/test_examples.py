@@ -57,6 +57,15 @@ def test_the_defaults_are_those_of_the_requirements() -> None:
     assert DEFAULTS.guard == config.Guard(
         enabled=False, bind_address="", port=8443, patience_seconds=300.0, url="", tls=config.Tls()
     )
+    assert DEFAULTS.dashboard == config.Dashboard(
+        enabled=False,
+        bind_address="127.0.0.1",
+        port=8080,
+        authentication="ByAddress",
+        actions=False,
+        base_path="",
+        tls=config.Tls(),
+    )
     assert DEFAULTS.answered == ()
     assert DEFAULTS.verbs == ()
     assert DEFAULTS.scheduler_names == ()
@@ -185,6 +194,20 @@ COMPLETE = config.Configuration(
             cert_file="/guard/tls.crt",
             key_file="/guard/tls.key",
             client_ca_file="/guard/clients.crt",
+        ),
+    ),
+    dashboard=config.Dashboard(
+        enabled=True,
+        bind_address="10.0.0.1",
+        port=9444,
+        authentication="Token",
+        actions=True,
+        cluster_name="production",
+        base_path="/rescheduler",
+        tls=config.Tls(
+            cert_file="/dashboard/tls.crt",
+            key_file="/dashboard/tls.key",
+            client_ca_file="/dashboard/clients.crt",
         ),
     ),
     usage=config.UsageSettings(

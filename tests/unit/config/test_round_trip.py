@@ -120,6 +120,12 @@ others = st.builds(
         port=st.integers(1, 65535),
         patience_seconds=st.integers(1, 86400).map(float),
     ),
+    dashboard=st.builds(
+        config.Dashboard,
+        port=st.integers(1, 65535),
+        authentication=st.sampled_from(("ByAddress", "Token", "None")),
+        base_path=st.sampled_from(("", "/rescheduler", "/a/b-c")),
+    ),
     score=st.builds(config.Score, cpu_weight=st.floats(0.5, 100), balance_bonus=st.floats(0, 10)),
     scope=st.builds(
         config.Scope,

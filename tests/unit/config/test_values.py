@@ -161,6 +161,23 @@ REFUSED_IN_SECTIONS = [
         "guard.port",
         "is serving.port, too",
     ),
+    ({"dashboard": {"basePath": "rescheduler/"}}, "dashboard.basePath", "begins with a slash"),
+    ({"dashboard": {"authentication": "Nobody"}}, "dashboard.authentication", "None"),
+    (
+        {"dashboard": {"authentication": "None", "bindAddress": "10.0.0.1"}},
+        "dashboard.authentication",
+        "whoever reaches the port would see every pod",
+    ),
+    (
+        {"dashboard": {"enabled": True, "port": 8081}},
+        "dashboard.port",
+        "is serving.port, too",
+    ),
+    (
+        {"dashboard": {"tls": {"keyFile": "a"}}},
+        "dashboard.tls.certFile",
+        "required, as dashboard.tls.keyFile is given",
+    ),
     ({"verbs": {}}, "verbs", "unknown field"),
     ({"schedulerNames": []}, "schedulerNames", "unknown field"),
 ]

@@ -25,6 +25,7 @@ from rescheduler.migrate.queue.plan_run import PlanRun
 from rescheduler.model import names
 from rescheduler.model.cluster import Node
 from rescheduler.model.moves import Plan, Report
+from rescheduler.model.objects import Object
 from rescheduler.model.snapshot import Gap, Snapshot
 from rescheduler.observe.state import ClusterState
 
@@ -111,6 +112,10 @@ class Migrator:
     def ask(self, name: str) -> None:
         self.asking.add(("shop", name))
         self._asked.set()
+
+    def of_pod(self, uid: str) -> list[Object]:
+        del uid
+        return []
 
     def targetless(self) -> set[tuple[str, str]]:
         return self.asking
@@ -298,9 +303,12 @@ async def test_who_asks_for_a_target_is_not_kept_waiting(monkeypatch: pytest.Mon
     with playing(monkeypatch, scene) as made, capture_logs() as lines:
         async with asyncio.timeout(60):
             await made(rescheduling_interval_seconds=86_400.0).run()
-    early = [line.get("early") for line in lines if line["event"] == "pass ended"]
-    # Of a pass whose snapshot does not show them, nobody knows that it has heard them.
-    assert early == [None, "2 PodMigrations ask for a target", "2 PodMigrations ask for a target"]
+    first, *others = [line.get("early") for line in lines if line["event"] == "pass ended"]
+    assert first is None
+    # Of a pass whose snapshot does not show them, nobody knows that it has heard them. Time flies,
+    # so a busy machine may be late enough for a second reason: that they still ask.
+    assert len(others) == 2
+    assert all(str(each).startswith("2 PodMigrations ask for a target") for each in others), others
 
 
 async def test_a_cordon_that_counts_is_not_kept_waiting(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -133,6 +133,8 @@ class Proposing:
     while_writing: Callable[[], None] = lambda: None
     told: list[PlanRun | None] = field(default_factory=list)
 
+    def seen(self, snapshot: Snapshot, decided: Plan) -> None: ...
+
     async def propose(self, _: Plan, moves: Sequence[Move]) -> Sequence[Move]:
         self.while_writing()
         return moves

@@ -10,6 +10,7 @@ import pytest
 
 from rescheduler.kube import (
     Event,
+    Known,
     KubeApi,
     Listing,
     ObjectNews,
@@ -54,9 +55,14 @@ class Server:
     is_over: asyncio.Event = field(default_factory=asyncio.Event)
 
     async def listing(
-        self, _: Resource, *, namespace: str | None = None, whole: Whole | None = None
+        self,
+        _: Resource,
+        *,
+        namespace: str | None = None,
+        whole: Whole | None = None,
+        known: Known | None = None,
     ) -> Listing:
-        del namespace, whole
+        del namespace, whole, known
         self.asked.append("list")
         if self.listings:
             raise self.listings.pop(0)

@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from rescheduler.kube import sealed
+from rescheduler.kube import Known, sealed
 
 METADATA = {
     "name": "web-1",
@@ -143,6 +143,34 @@ def test_pods_that_somebody_looks_at_are_kept_whole() -> None:
     assert mine == POD
 
 
+VERSIONED = {**POD, "metadata": {**METADATA, "resourceVersion": "5"}}
+
+
+def test_what_is_known_is_not_made_once_more() -> None:
+    known = made(VERSIONED)
+    reader = sealed.Reader(known=_knows(known))
+    assert reader.read(parts(VERSIONED)) is known
+    newer = {**VERSIONED, "metadata": {**VERSIONED["metadata"], "resourceVersion": "6"}}
+    assert reader.read(parts(newer)) == newer
+
+
+def test_who_asks_for_all_of_a_pod_is_not_given_the_little_that_is_known() -> None:
+    known = brief(VERSIONED)
+    is_moved = False
+    reader = sealed.Reader(lambda _: is_moved, _knows(known))
+    assert reader.read(parts(VERSIONED)) is known
+    is_moved = True
+    assert reader.read(parts(VERSIONED)) == VERSIONED
+    # Nobody said that little would do.
+    assert sealed.Reader(None, _knows(known)).read(parts(VERSIONED)) == VERSIONED
+
+
+def _knows(known: Any) -> Known:  # noqa: ANN401
+    metadata = known["metadata"]
+    exactly = (metadata["name"], metadata["resourceVersion"])
+    return lambda name, version: known if (name, version) == exactly else None
+
+
 def test_an_event_and_an_error() -> None:
     line = json.dumps({"type": "ADDED", "object": POD}).encode()
     assert sealed.event(line) == ("ADDED", POD)
@@ -150,3 +178,10 @@ def test_an_event_and_an_error() -> None:
     error = sealed.event(json.dumps({"type": "ERROR", "object": status}).encode())
     assert error == ("ERROR", status)
     assert type(error[1]) is dict
+
+
+def test_a_bookmark_is_of_no_pod_that_somebody_could_look_at() -> None:
+    """It has a version, and no UID to be asked for."""
+    told = {"kind": "Pod", "apiVersion": "v1", "metadata": {"resourceVersion": "12"}}
+    line = json.dumps({"type": "BOOKMARK", "object": told}).encode()
+    assert sealed.event(line, lambda metadata: bool(metadata["uid"])) == ("BOOKMARK", told)

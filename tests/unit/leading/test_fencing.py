@@ -73,10 +73,14 @@ async def _streams(kube: KubeApi, name: str) -> Any:  # noqa: ANN401
     return getattr(kube, name)(PODS, **arguments[name])
 
 
+def known_to_nobody(_name: str, _version: str) -> None:
+    """Nothing that is listed is there already."""
+
+
 READS: dict[str, Ask] = {
     "get": lambda kube: kube.get(NODES, None, "n"),
     "list": lambda kube: kube.list(PODS, namespace="ns", labels="a=b"),
-    "listing": lambda kube: kube.listing(PODS, namespace="ns", whole=bool),
+    "listing": lambda kube: kube.listing(PODS, namespace="ns", whole=bool, known=known_to_nobody),
     "served": lambda kube: kube.served("group/v1"),
     "pieces": lambda kube: _streams(kube, "pieces"),
     "watch": lambda kube: _streams(kube, "watch"),

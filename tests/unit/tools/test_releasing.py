@@ -29,9 +29,17 @@ IN_THE_WHEEL = {
     "rescheduler/config/schema.json": "",
     "rescheduler/manifests/rbac.yaml": "",
     "rescheduler/manifests/deployment.yaml": "",
+    "rescheduler/serve/dashboard/page/index.html": "",
+    "rescheduler/serve/dashboard/page/licenses.md": "",
     f"kube_rescheduler-{__version__}.dist-info/METADATA": METADATA,
 }
-IN_THE_SDIST = ("LICENSE", "README.md", "CHANGELOG.md", "pyproject.toml")
+IN_THE_SDIST = (
+    "LICENSE",
+    "README.md",
+    "CHANGELOG.md",
+    "pyproject.toml",
+    "src/rescheduler/serve/dashboard/page/index.html",
+)
 MATERIALS = {
     "metadata": {"component": {"name": "kube-rescheduler", "version": __version__}},
     "components": [{"name": name} for name in ("aiohttp", "kubernetes", "numpy")],

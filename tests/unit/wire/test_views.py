@@ -201,6 +201,21 @@ def test_json_of_any_depth_is_read_or_refused(name: bytes, levels: int) -> None:
         assert view.metadata.uid == "u"
 
 
+def test_objects_share_the_words_that_they_have_in_common() -> None:
+    found = {
+        "metadata": {"name": "a", "labels": {"topology.kubernetes.io/zone": "zone-a1"}},
+        "status": {"allocatable": {"cpu": "15890m"}},
+    }
+    for read in (wire.from_json, from_protobuf):
+        one, other = (wire.to_json(read(NODES, found)) for _ in range(2))
+        for path in (("metadata", "labels"), ("status", "allocatable")):
+            [[key, value]], [[again, same]] = (
+                each[path[0]][path[1]].items() for each in (one, other)
+            )
+            assert key is again
+            assert value is same
+
+
 def test_times_of_other_zones_are_the_same_moment() -> None:
     content = {"metadata": {"creationTimestamp": "2026-01-02T05:04:05.5+02:00"}}
     node = wire.from_json(NODES, content)

@@ -54,14 +54,14 @@ def show(
     wrong usage.
     """
     # Slow to import, and not needed to print a usage message.
-    from rescheduler.cli.render import plan_documents
+    from rescheduler.cli.render import documents
 
     loaded = settings.load(config_file, settings.kubeconfig_flag(kubeconfig))
     sources = loaded.sources
     values = dict(config.single_settings(loaded.configuration))
     if output == "json":
         told = {path: {"value": values[path], "source": sources[path]} for path in values}
-        say(plan_documents.as_text(told, "json"))
+        say(documents.as_text(told, "json"))
         return
     rows = [(path, sources[path], _written(value)) for path, value in values.items()]
     # Values last: a long one makes no other line long.

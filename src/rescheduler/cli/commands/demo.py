@@ -14,6 +14,7 @@ from rescheduler.cli.demo_flags import NODES, DemoFlags
 from rescheduler.cli.demo_log import Log, log_file
 from rescheduler.cli.output import page, say, tell
 from rescheduler.cli.stopping import Stopping
+from rescheduler.cli.web_flags import PortFlag, WebFlag, look_of
 
 if TYPE_CHECKING:
     from rescheduler.simulation.demo import Ending
@@ -25,6 +26,9 @@ EXAMPLES: Final = """Examples:
   # Go on with load that changes over the day, until Ctrl-C
   rescheduler demo --keep
 
+  # In a browser, and on and on
+  rescheduler demo --web --keep
+
   # Another cluster, twice as fast, and what the product logs
   rescheduler demo --seed 7 --speed 2 --log demo.log"""
 
@@ -33,7 +37,7 @@ VERBOSITY: Final = "Verbosity of what --log writes. 2: what happens; 4: also why
 _OK, _FAILED, _INTERRUPTED = 0, 1, 130
 
 
-def demo(
+def demo(  # noqa: PLR0913 - the flags of a command
     *,
     nodes: Annotated[int, typer.Option(metavar="N", help="Nodes of the cluster.")] = NODES,
     seed: Annotated[int, typer.Option(metavar="N", help="Another seed, another cluster.")] = 0,
@@ -47,6 +51,8 @@ def demo(
     keep: Annotated[
         bool, typer.Option("--keep", help="Keep running under changing load, until Ctrl-C.")
     ] = False,
+    web: WebFlag = False,
+    port: PortFlag = None,
     log: Annotated[
         Path | None,
         typer.Option(metavar="FILE", help="Write the log of the rescheduler to this file."),
@@ -60,13 +66,15 @@ def demo(
     serves elsewhere. Nothing else is needed or touched: no Kubernetes, no
     network. Time in it is virtual.
 
-    On a terminal it is drawn, elsewhere it is told line by line.
+    On a terminal it is drawn, elsewhere it is told line by line. With --web it is
+    shown in a browser, too, by the dashboard that `run` has: its address is
+    printed, and a token with which plans can be undone there.
 
     Exit status: 0 when all went well, 1 when a move failed or a workload was
     short of pods, 2 for wrong usage, 130 when interrupted. With --keep an
     interrupt is its end, and the status is as when it ends by itself.
     """
-    flags = DemoFlags(nodes=nodes, seed=seed, speed=speed, keep=keep)
+    flags = DemoFlags(nodes=nodes, seed=seed, speed=speed, keep=keep, web=web, port=port)
     flags.check()
     with log_file(log) as lines:
         raise typer.Exit(_demonstrate(flags, lines))
@@ -97,10 +105,12 @@ async def _play(flags: DemoFlags) -> "Ending":
 
     stopping = Stopping()
     stopping.hear_signals()
-    is_drawn = _can_be_drawn_on()
+    # Who looks at a page finds its address where it was printed.
+    is_drawn = _can_be_drawn_on() and not flags.web
     audience = Show(page()) if is_drawn else Teller(page())
-    speed = flags.speed if flags.speed is not None else float(is_drawn)
-    demo = Demo(audience, nodes=flags.nodes, seed=flags.seed, speed=speed)
+    speed = flags.speed if flags.speed is not None else float(is_drawn or flags.web)
+    look = look_of(web=flags.web, port=flags.port)
+    demo = Demo(audience, nodes=flags.nodes, seed=flags.seed, speed=speed, web=look)
     async with AsyncExitStack() as stack:
         if isinstance(audience, Show):
             await stack.enter_async_context(audience.showing(demo.scene))

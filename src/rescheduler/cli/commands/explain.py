@@ -7,16 +7,13 @@ from typing import TYPE_CHECKING, Annotated, Final
 import typer
 
 from rescheduler.cli import commanding
-from rescheduler.cli.options import Config, Context, Files, Form, Kubeconfig, MaxMoves, Strategies
+from rescheduler.cli.options import Form
 from rescheduler.cli.output import page, say, tell
-from rescheduler.cli.planning_flags import PlanningFlags, PlanningInput, log_plan
+from rescheduler.cli.planning_flags import PlanningFlags
 from rescheduler.cli.render.layout import some_of
-from rescheduler.cli.search_flags import SearchFlags, Seed, Steps, TimeLimit
-from rescheduler.cli.wrong_flags import Problems
 from rescheduler.errors import ReschedulerError
 
 if TYPE_CHECKING:
-    from rescheduler.model.moves import Plan
     from rescheduler.model.snapshot import Snapshot
 
 EXAMPLES: Final = """Examples:
@@ -62,44 +59,27 @@ class NoSuchNode(ReschedulerError):
     """Says which there are that may have been meant."""
 
 
-def pod(  # noqa: PLR0913 - the flags of a command
+def pod(
     name: Annotated[str, typer.Argument(metavar="NAMESPACE/NAME", help="Or NAME, with -n.")],
     *,
     namespace: Annotated[
         str,
         typer.Option("--namespace", "-n", metavar="NAME", help="Namespace of a NAME without one."),
     ] = "default",
-    files: Files = None,
-    config_file: Config = None,
-    strategies: Strategies = None,
-    max_moves: MaxMoves = None,
-    time_limit: TimeLimit = None,
-    steps: Steps = None,
-    seed: Seed = 0,
+    flags: PlanningFlags,
     output: Form = "table",
     everything: Annotated[
         bool, typer.Option("--all", help="List every node, with all that keeps the pod off it.")
     ] = False,
-    kubeconfig: Kubeconfig = "",
-    context: Context = None,
 ) -> None:
     """Say all about one pod: whether it may move, how, where to, and what the plan does with it.
 
     Exit status: 0, 1 for an error or when there is no such pod, 2 for wrong usage.
     """
-    asked, search = _asked(
-        PlanningFlags(
-            files=files,
-            config_file=config_file,
-            strategies=strategies,
-            max_moves=max_moves,
-            kubeconfig=kubeconfig,
-            context=context,
-        ),
-        SearchFlags(time_limit, steps, seed),
-    )
+    asked = flags.understood()
     # Slow to import, and not needed to print a usage message.
-    from rescheduler.cli.render import explain_documents, explain_tables, plan_documents
+    from rescheduler.cli.render import documents, explain_tables
+    from rescheduler.plan import documents as explain_documents
     from rescheduler.plan.explaining import explain, row_of
 
     snapshot, configuration = asked.loaded.snapshot, asked.configuration
@@ -107,47 +87,30 @@ def pod(  # noqa: PLR0913 - the flags of a command
     row = row_of(snapshot, full_name)
     if row is None:
         raise NoSuchPod(_no_such_pod(full_name, snapshot))
-    explained = explain(snapshot, configuration, row, _decided(asked, search))
+    explained = explain(snapshot, configuration, row, asked.plan())
     tell(asked.loaded.notes)
     if output == "table":
         said = explain_tables.as_text(explained, page(), everything=everything)
     else:
-        said = plan_documents.as_text(explain_documents.of_pod(explained), output)
+        said = documents.as_text(explain_documents.of_pod(explained), output)
     say(said)
 
 
-def node(  # noqa: PLR0913 - the flags of a command
+def node(
     name: Annotated[str, typer.Argument(metavar="NODE")],
     *,
-    files: Files = None,
-    config_file: Config = None,
-    strategies: Strategies = None,
-    max_moves: MaxMoves = None,
-    time_limit: TimeLimit = None,
-    steps: Steps = None,
-    seed: Seed = 0,
+    flags: PlanningFlags,
     output: Form = "table",
     everything: Everything = False,
-    kubeconfig: Kubeconfig = "",
-    context: Context = None,
 ) -> None:
     """Say all about one node: why it is hot, or not emptied, who holds it, and what would help.
 
     Exit status: 0, 1 for an error or when there is no such node, 2 for wrong usage.
     """
-    asked, search = _asked(
-        PlanningFlags(
-            files=files,
-            config_file=config_file,
-            strategies=strategies,
-            max_moves=max_moves,
-            kubeconfig=kubeconfig,
-            context=context,
-        ),
-        SearchFlags(time_limit, steps, seed),
-    )
+    asked = flags.understood()
     # Slow to import, and not needed to print a usage message.
-    from rescheduler.cli.render import explain_documents, explain_node_tables, plan_documents
+    from rescheduler.cli.render import documents, explain_node_tables
+    from rescheduler.plan import documents as explain_documents
     from rescheduler.plan.explaining_nodes import ASKED_ABOUT, explain_node
 
     snapshot = asked.loaded.snapshot
@@ -155,51 +118,34 @@ def node(  # noqa: PLR0913 - the flags of a command
         near = difflib.get_close_matches(name, list(snapshot.node_numbers)[:_MOST_COMPARED])
         there = f"did you mean {some_of(near)}?" if near else "rescheduler snapshot show has all"
         raise NoSuchNode(f"there is no node {name}; {there}")
-    decided = _decided(asked, search)
+    decided = asked.plan()
     most = _EVERY if everything else ASKED_ABOUT
     explained = explain_node(snapshot, asked.configuration, name, decided, asked_about=most)
     tell(asked.loaded.notes)
     if output == "table":
         said = explain_node_tables.of_node(explained, page(), everything=everything)
     else:
-        said = plan_documents.as_text(explain_documents.of_node(explained), output)
+        said = documents.as_text(explain_documents.of_node(explained), output)
     say(said)
 
 
-def plan(  # noqa: PLR0913 - the flags of a command
+def plan(
     *,
-    files: Files = None,
-    config_file: Config = None,
-    strategies: Strategies = None,
-    max_moves: MaxMoves = None,
-    time_limit: TimeLimit = None,
-    steps: Steps = None,
-    seed: Seed = 0,
+    flags: PlanningFlags,
     output: Form = "table",
     everything: Everything = False,
-    kubeconfig: Kubeconfig = "",
-    context: Context = None,
 ) -> None:
     """Say why the plan moves what it moves, and of what it leaves, what would have to change.
 
     Exit status: 0, 1 for an error, 2 for wrong usage.
     """
-    asked, search = _asked(
-        PlanningFlags(
-            files=files,
-            config_file=config_file,
-            strategies=strategies,
-            max_moves=max_moves,
-            kubeconfig=kubeconfig,
-            context=context,
-        ),
-        SearchFlags(time_limit, steps, seed),
-    )
+    asked = flags.understood()
     # Slow to import, and not needed to print a usage message.
-    from rescheduler.cli.render import explain_documents, explain_node_tables, plan_documents
+    from rescheduler.cli.render import documents, explain_node_tables
+    from rescheduler.plan import documents as explain_documents
     from rescheduler.plan.explaining_plans import ASKED_ABOUT, explain_plan
 
-    decided = _decided(asked, search)
+    decided = asked.plan()
     most = _EVERY if everything else ASKED_ABOUT
     snapshot, configuration = asked.loaded.snapshot, asked.configuration
     explained = explain_plan(snapshot, configuration, decided, asked_about=most)
@@ -209,23 +155,8 @@ def plan(  # noqa: PLR0913 - the flags of a command
             explained, page(), about=asked.about, everything=everything
         )
     else:
-        said = plan_documents.as_text(explain_documents.of_plan(explained), output)
+        said = documents.as_text(explain_documents.of_plan(explained), output)
     say(said)
-
-
-def _asked(flags: PlanningFlags, search: SearchFlags) -> tuple[PlanningInput, SearchFlags]:
-    """Raises ReschedulerError with all that is wrong with them."""
-    problems = Problems()
-    search.check(problems)
-    return flags.understood(problems), search
-
-
-def _decided(asked: PlanningInput, search: SearchFlags) -> "Plan":
-    from rescheduler.plan import plan
-
-    decided = plan(asked.loaded.snapshot, asked.configuration, search=search.search())
-    log_plan(asked.loaded.snapshot, decided)
-    return decided
 
 
 def _no_such_pod(full_name: str, snapshot: "Snapshot") -> str:

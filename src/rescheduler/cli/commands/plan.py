@@ -7,12 +7,10 @@ from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
-from rescheduler.cli.options import Config, Context, Files, Form, Kubeconfig, MaxMoves, Strategies
+from rescheduler.cli.options import Form
 from rescheduler.cli.output import page, say, tell
-from rescheduler.cli.planning_flags import PlanningFlags, PlanningInput, log_plan
+from rescheduler.cli.planning_flags import PlanningFlags, PlanningInput
 from rescheduler.cli.progress import Progress
-from rescheduler.cli.search_flags import SearchFlags, Seed, Steps, TimeLimit
-from rescheduler.cli.wrong_flags import Problems
 from rescheduler.errors import ReschedulerError
 
 if TYPE_CHECKING:
@@ -32,15 +30,9 @@ _THERE_ARE_MOVES, _FAILED = 1, 2
 """As of `kubectl diff`."""
 
 
-def plan(  # noqa: PLR0913 - the flags of a command
+def plan(
     *,
-    files: Files = None,
-    config_file: Config = None,
-    strategies: Strategies = None,
-    max_moves: MaxMoves = None,
-    time_limit: TimeLimit = None,
-    steps: Steps = None,
-    seed: Seed = 0,
+    flags: PlanningFlags,
     output: Form = "table",
     everything: Annotated[
         bool, typer.Option("--all", help="Also show nodes that do not change, and every reason.")
@@ -52,8 +44,6 @@ def plan(  # noqa: PLR0913 - the flags of a command
     exit_code: Annotated[
         bool, typer.Option("--exit-code", help="Exit with 1 when there is something to move.")
     ] = False,
-    kubeconfig: Kubeconfig = "",
-    context: Context = None,
 ) -> None:
     """Show what would be moved, and change nothing.
 
@@ -66,22 +56,11 @@ def plan(  # noqa: PLR0913 - the flags of a command
     there is nothing to move, 1 when there is, 2 for an error.
     """
     with _as_kubectl_diff() if exit_code else _as_always():
-        search = SearchFlags(time_limit, steps, seed)
-        flags = PlanningFlags(
-            files=files,
-            config_file=config_file,
-            strategies=strategies,
-            max_moves=max_moves,
-            kubeconfig=kubeconfig,
-            context=context,
-        )
-        problems = Problems()
-        search.check(problems)
-        asked = flags.understood(problems)
+        asked = flags.understood()
         if curve:
-            moves = _show_curve(asked, search, output)
+            moves = _show_curve(asked, output)
         else:
-            decided = _decide(asked, search)
+            decided = _decide(asked)
             tell(asked.loaded.notes)
             _print(decided, asked, output, everything=everything)
             moves = len(decided.moves)
@@ -104,18 +83,15 @@ def _as_always() -> Iterator[None]:
     yield
 
 
-def _decide(asked: PlanningInput, search: SearchFlags) -> "Plan":
-    # Slow to import, and not needed to print a usage message.
-    from rescheduler.plan import plan
-
+def _decide(asked: PlanningInput) -> "Plan":
     with Progress(["planning"]):
-        decided = plan(asked.loaded.snapshot, asked.configuration, search=search.search())
-    log_plan(asked.loaded.snapshot, decided)
+        decided = asked.plan()
     return replace(decided, notes=(*decided.notes, *asked.notes))
 
 
 def _print(decided: "Plan", asked: PlanningInput, output: Form, *, everything: bool) -> None:
-    from rescheduler.cli.render import plan_documents, plan_tables
+    from rescheduler.cli.render import documents, plan_tables
+    from rescheduler.model import plan_documents
     from rescheduler.plan.explaining import cluster_of
 
     if output == "table":
@@ -125,26 +101,27 @@ def _print(decided: "Plan", asked: PlanningInput, output: Form, *, everything: b
         document = plan_documents.with_origin(
             plan_documents.of_plan(decided), loaded.taken_at, cluster_of(loaded.snapshot)
         )
-        said = plan_documents.as_text(document, output)
+        said = documents.as_text(document, output)
     say(said)
 
 
-def _show_curve(asked: PlanningInput, search: SearchFlags, output: Form) -> int:
+def _show_curve(asked: PlanningInput, output: Form) -> int:
     """Gives the most moves that any limit brings."""
-    from rescheduler.cli.render import curve_tables, plan_documents
+    from rescheduler.cli.render import curve_tables, documents
     from rescheduler.plan.curve import MOST, curve
+    from rescheduler.plan.documents import of_curve
 
     with Progress(["planning"]) as progress:
         found = curve(
             asked.loaded.snapshot,
             asked.configuration,
-            search=search.search,
+            search=asked.search.search,
             told=lambda limit: progress.tell("planning", min(limit / MOST, 1.0)),
         )
     tell((*asked.loaded.notes, *asked.notes))
     if output == "table":
         said = curve_tables.as_text(found, page(), about=asked.about)
     else:
-        said = plan_documents.as_text(plan_documents.of_curve(found), output)
+        said = documents.as_text(of_curve(found), output)
     say(said)
     return max(each.moves for each in found.points)

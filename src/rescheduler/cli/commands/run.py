@@ -12,7 +12,7 @@ import typer
 
 from rescheduler import __version__, config, logs
 from rescheduler.cli import settings
-from rescheduler.cli.clusters import connecting
+from rescheduler.cli.clusters import connecting, connecting_as
 from rescheduler.cli.commanding import set_up_logs
 from rescheduler.cli.housekeeping import keeping_house
 from rescheduler.cli.options import Config, Context, Kubeconfig
@@ -22,6 +22,7 @@ from rescheduler.clock import Clock, SystemClock
 from rescheduler.errors import ReschedulerError
 
 if TYPE_CHECKING:
+    from rescheduler.controller.dashboard import ConnectAs
     from rescheduler.controller.leader_session import Connect
     from rescheduler.controller.once import Report
     from rescheduler.controller.settings import Settings
@@ -87,7 +88,14 @@ def run(
         ending = one_pass(loaded.configuration, connect, clock, dry_run=dry_run)
     else:
         keeping_up = settings.kept_up(loaded, config_file, clock, flags)
-        ending = _until_a_signal_comes(keeping_up, connect, clock, board, dry_run=dry_run)
+        ending = _until_a_signal_comes(
+            keeping_up,
+            connect,
+            clock,
+            board,
+            dry_run=dry_run,
+            connect_as=connecting_as(where, context),
+        )
     raise typer.Exit(asyncio.run(ending))
 
 
@@ -149,12 +157,20 @@ async def _until_a_signal_comes(
     board: "Board",
     *,
     dry_run: bool,
+    connect_as: "ConnectAs",
 ) -> int:
     stopping = Stopping()
     stopping.hear_signals()
     with keeping_house() as tidy:
         return await continuously(
-            keeping_up, connect, clock, stopping, dry_run=dry_run, tidy=tidy, board=board
+            keeping_up,
+            connect,
+            clock,
+            stopping,
+            dry_run=dry_run,
+            tidy=tidy,
+            board=board,
+            connect_as=connect_as,
         )
 
 
@@ -167,6 +183,7 @@ async def continuously(  # noqa: PLR0913 - the last three are for few
     dry_run: bool = False,
     tidy: Callable[[], None] = lambda: None,
     board: "Board | None" = None,
+    connect_as: "ConnectAs | None" = None,
 ) -> int:
     """The exit status."""
     from rescheduler.controller import loop
@@ -177,7 +194,13 @@ async def continuously(  # noqa: PLR0913 - the last three are for few
             only_looks = dry_run or in_force.configuration.mode == config.DRY_RUN
             going = partial(loop.dry_run, proposes=not dry_run) if only_looks else loop.run
             async with publishing(
-                clock, in_force, stopping.event, board, connect, writes=not only_looks
+                clock,
+                in_force,
+                stopping.event,
+                board,
+                connect,
+                writes=not only_looks,
+                connect_as=connect_as,
             ) as publisher:
                 await going(
                     connect,

@@ -15,6 +15,7 @@ from rescheduler.cli.output import page, say, tell
 from rescheduler.cli.progress import Progress
 from rescheduler.cli.render.layout import counted
 from rescheduler.cli.simulation_flags import SimulationFlags
+from rescheduler.cli.web_flags import PortFlag, WebFlag, tell_of
 
 if TYPE_CHECKING:
     from rescheduler.simulation.contending import Contender, Day
@@ -96,6 +97,8 @@ def simulate(  # noqa: PLR0913 - the flags of a command
     svg: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Also write an SVG chart.")
     ] = None,
+    web: WebFlag = False,
+    port: PortFlag = None,
     output: Form = "table",
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Show no progress.")] = False,
 ) -> None:
@@ -105,7 +108,9 @@ def simulate(  # noqa: PLR0913 - the flags of a command
     over the day, and things happen: roll-outs, scalings, a maintenance, a node
     that fails; the same for each contender. What runs is the product itself, with
     its own observing, planning and migrating; only cluster and time are not real.
-    The same flags give the same figures.
+    The same flags give the same figures. With --web each contender is shown in a
+    browser while it plays, one after the other, a day in about five minutes: the
+    address is printed.
 
     Exit status: 0, 1 for an error, 2 for wrong usage, 130 when interrupted.
     """
@@ -123,6 +128,8 @@ def simulate(  # noqa: PLR0913 - the flags of a command
         svg=svg,
         extender=extender,
         guard=guard,
+        web=web,
+        port=port,
     )
     contenders, day = flags.understood()
     notes = _simulated(contenders, day, output, svg=svg, quiet=quiet)
@@ -133,13 +140,15 @@ def _simulated(
     contenders: "Sequence[Contender]", day: "Day", output: Form, *, svg: Path | None, quiet: bool
 ) -> list[str]:
     """Gives what else is to be told."""
-    from rescheduler.cli.render import plan_documents, simulation_documents, simulation_tables
+    from rescheduler.cli.render import documents, simulation_documents, simulation_tables
     from rescheduler.simulation.comparing import compare
     from rescheduler.simulation.summaries import summarised
     from rescheduler.wire import NODES, PODS
 
     with Progress([each.name for each in contenders], shown=not quiet) as progress:
-        outcomes = compare(contenders, day, progress.tell, verbosity=commanding.verbosity())
+        outcomes = compare(
+            contenders, day, progress.tell, verbosity=commanding.verbosity(), shown=tell_of
+        )
     summaries = [summarised(each) for each in outcomes]
     notes = [*day.described.notes, *_refused(outcomes[0].refused)]
     about = simulation_tables.about(
@@ -154,7 +163,7 @@ def _simulated(
         say(simulation_tables.as_text(summaries, page(), about=about, notes=notes, colours=colours))
     else:
         document = simulation_documents.of_comparison(summaries, day, notes)
-        say(plan_documents.as_text(document, output))
+        say(documents.as_text(document, output))
     if svg is None:
         return []
     from rescheduler.cli.render import simulation_charts

@@ -60,7 +60,7 @@ async def looked(
     configuration: config.Configuration, connect: "Connect", clock: Clock, form: str
 ) -> int:
     """The exit status. Raises ReschedulerError when nothing can be seen."""
-    from rescheduler.cli.render import plan_documents, snapshot_figures, status_figures
+    from rescheduler.cli.render import documents, snapshot_figures, status_figures
     from rescheduler.cli.render import status_tables as tables
 
     async with connect() as kube:
@@ -98,7 +98,7 @@ async def looked(
         points = {name: each.points for name, each in figures.imbalance.items()}
         found = replace(found, imbalance=points, nodes=len(figures.nodes), pods=figures.pods)
     if form == "json":
-        say(plan_documents.as_text(tables.as_document(found), "json"))
+        say(documents.as_text(tables.as_document(found), "json"))
     else:
         say(tables.as_text(found, page(), now))
     return _FAILED if missing else 0

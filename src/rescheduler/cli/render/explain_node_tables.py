@@ -83,7 +83,7 @@ def _resident(each: Resident) -> Iterator[str]:
     share = ", ".join(f"{name} {points:.1f}" for name, points in each.share.items())
     why = "; ".join(each.reasons) or "it may move, and no strategy has a use for that"
     yield f"- {each.full_name}{f' ({share} points)' if share else ''}: {why}"
-    yield from (f"  {line}" for line in to_move(each.remedies))
+    yield from (f"  {line}" for line in to_move(each.remedies, each.nothing_helps))
 
 
 # ------------------------------------------------------------------ plans
@@ -120,7 +120,7 @@ def _group(each: Staying, page: Page) -> Iterator[str]:
     yield from page.wrapped(
         f"{len(each.pods)}  {some_of(each.pods)}: {'; '.join(each.reasons)}", "    "
     )
-    about = f"{each.pods[0]}: " if len(each.pods) > 1 and each.remedies else ""
-    for line in to_move(each.remedies):
+    about = f"{each.pods[0]}: " if len(each.pods) > 1 else ""
+    for line in to_move(each.remedies, each.nothing_helps):
         yield from page.wrapped(f"    {about}{line}", " " * 6)
         about = ""

@@ -47,7 +47,7 @@ def _told(explained: Explanation, *, everything: bool) -> Iterator[tuple[str, li
     yield "Way", [_WAYS[explained.way] + because] if could_move else []
     yield "Fits on", [_fitting(explained, everything=everything)]
     yield "Not on", [*_not_fitting(explained, everything=everything)]
-    yield "To move", [*to_move(explained.remedies)]
+    yield "To move", [*to_move(explained.remedies, explained.nothing_helps)]
     yield "Plan", [*_planned(explained)]
 
 
@@ -90,8 +90,10 @@ def _not_fitting(explained: Explanation, *, everything: bool) -> Iterator[str]:
         yield f"and {counted(len(groups) - _MOST_REASONS, 'more reason')}; --all shows all"
 
 
-def to_move(found: Sequence[Remedy]) -> Iterator[str]:
-    """Nothing where nothing is known."""
+def to_move(found: Sequence[Remedy], nothing_helps: str) -> Iterator[str]:
+    """Or why nothing is known."""
+    if nothing_helps:
+        yield nothing_helps
     if len(found) == 1:
         yield f"this would let it: {found[0].words}"
     elif found:

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from datetime import datetime
 from typing import Any, Final
 
-from rescheduler.cli.render import plan_documents
+from rescheduler.cli.render import documents
 from rescheduler.cli.render.ages import age
 from rescheduler.cli.render.layout import Page
 from rescheduler.model import podmigration
@@ -35,7 +35,7 @@ def as_document(records: Sequence[Record], form: str, *, is_one: bool) -> str:
         for each in records
     ]
     listed = {"apiVersion": "v1", "kind": "List", "metadata": {}, "items": typed}
-    return plan_documents.as_text(typed[0] if is_one else listed, form)
+    return documents.as_text(typed[0] if is_one else listed, form)
 
 
 def _row(record: Record, now: datetime, *, wide: bool, everywhere: bool) -> list[str]:

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from datetime import datetime
 from typing import Any, Final
 
-from rescheduler.cli.render import plan_documents
+from rescheduler.cli.render import documents
 from rescheduler.cli.render.ages import age
 from rescheduler.cli.render.layout import Page
 from rescheduler.model import reschedule_plan
@@ -23,7 +23,7 @@ _HEAD: Final = (
     "PHASE",
     "REASON",
 )
-_WIDE: Final = ("MESSAGE", "BY", "SUMMARY")
+_WIDE: Final = ("MESSAGE", "BY", "OBSERVED", "BOUNCES", "SUMMARY")
 
 
 def as_table(plans: Iterable[Plan], page: Page, now: datetime, *, wide: bool) -> str:
@@ -42,7 +42,7 @@ def as_document(plans: Sequence[Plan], form: str, *, is_one: bool) -> str:
     types = {"apiVersion": reschedule_plan.API_VERSION, "kind": reschedule_plan.KIND}
     typed = [{**types, **each} for each in plans]
     listed = {"apiVersion": "v1", "kind": "List", "metadata": {}, "items": typed}
-    return plan_documents.as_text(typed[0] if is_one else listed, form)
+    return documents.as_text(typed[0] if is_one else listed, form)
 
 
 def _row(plan: Plan, now: datetime, *, wide: bool) -> list[str]:
@@ -60,6 +60,13 @@ def _row(plan: Plan, now: datetime, *, wide: bool) -> list[str]:
     ]
     if wide:
         by = reschedule_plan.approved_by(plan) or reschedule_plan.decided_by(plan)
-        cells += [reschedule_plan.message_of(plan), by, reschedule_plan.summary_of(plan)]
+        bounces = reschedule_plan.bounces_of(plan)
+        cells += [
+            reschedule_plan.message_of(plan),
+            by,
+            reschedule_plan.verdict_of(plan),
+            "" if bounces is None else str(bounces),
+            reschedule_plan.summary_of(plan),
+        ]
     cells.append(age(reschedule_plan.created_at(plan), now))
     return [each or _NONE for each in cells]

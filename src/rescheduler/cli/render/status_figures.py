@@ -104,6 +104,8 @@ class Status:
     plans_waiting: tuple[str, ...] = ()
     """Names of those that somebody has to say something to, the youngest first."""
     plans_running: tuple[str, ...] = ()
+    predictions_failing: tuple[str, ...] = ()
+    """Of which strategies, again and again, and why: a sentence each."""
     first: str = ""
     """What to do before anything else, if there is such a thing."""
 
@@ -167,6 +169,7 @@ def of(seen: Seen, configuration: Configuration, now: datetime) -> Status:
         window=windows.in_words(configuration.windows, now),
         plans_waiting=tuple(map(reschedule_plan.name_of, filter(_needs_a_word, seen.plans[::-1]))),
         plans_running=tuple(map(reschedule_plan.name_of, filter(_is_running, seen.plans[::-1]))),
+        predictions_failing=tuple(map(str, reschedule_plan.failing(seen.plans).values())),
     )
     return replace(found, stuck=tuple(_stuck(found, seen, configuration, now)))
 

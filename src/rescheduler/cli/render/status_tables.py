@@ -125,6 +125,7 @@ def _plans(status: Status) -> Iterator[str]:
         yield f"{name} is running"
     if (more := len(status.plans_waiting) - _MOST) > 0:
         yield f"and {more} more: rescheduler get plans"
+    yield from status.predictions_failing
 
 
 def _evictions(status: Status) -> Iterator[str]:
@@ -190,6 +191,7 @@ def as_document(status: Status) -> dict[str, Any]:
         "window": status.window or None,
         "plansWaiting": list(status.plans_waiting),
         "plansRunning": list(status.plans_running),
+        "predictionsFailing": list(status.predictions_failing),
         "evictionsHeld": dict(status.evictions),
         "stuck": [{"what": s.what, "why": s.why, "todo": s.todo} for s in status.stuck],
         "notSeen": list(status.missing),

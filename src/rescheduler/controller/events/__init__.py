@@ -6,6 +6,6 @@ them, and one that is lost is no failure; what is to survive stands in the recor
 
 from rescheduler.controller.events.happenings import Regarding
 from rescheduler.controller.events.recorder import Recorder, Tells, recording, silent
-from rescheduler.controller.events.trail import Trail
+from rescheduler.controller.events.trail import Trail, lease_of
 
-__all__ = ["Recorder", "Regarding", "Tells", "Trail", "recording", "silent"]
+__all__ = ["Recorder", "Regarding", "Tells", "Trail", "lease_of", "recording", "silent"]

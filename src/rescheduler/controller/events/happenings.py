@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Final, Protocol
 
 from rescheduler.guard import Eviction, Hold, Verdict
-from rescheduler.model import podmigration
+from rescheduler.model import podmigration, reschedule_plan
 from rescheduler.model.moves import Emptying
 from rescheduler.model.objects import Object
 from rescheduler.model.pausing import Pause
@@ -21,6 +21,7 @@ NOT_EMPTIED: Final = "NodeNotEmptied"
 REFUSED: Final = "ConfigurationRefused"
 PAUSED: Final = "Paused"
 RESUMED: Final = "Resumed"
+PREDICTIONS_FAIL: Final = "PredictionsFail"
 EVICTION_HELD: Final = "EvictionHeld"
 EVICTION_GRANTED: Final = "EvictionGranted"
 
@@ -183,6 +184,37 @@ def of_pause(ourselves: Regarding, pause: Pause) -> Happening:
 def of_resumption(ourselves: Regarding, was: Pause) -> Happening:
     words = f"moves begin again; it was {was}"
     return Happening(regarding=ourselves, type=NORMAL, reason=RESUMED, message=_shortened(words))
+
+
+# ---------------------------------------------------------------------- plans
+
+
+def of_plan(plan: Object, event: str) -> Iterator[Happening]:
+    """On the plan. `event`: what has become of it."""
+    metadata, message = plan["metadata"], reschedule_plan.message_of(plan)
+    words = {
+        "proposed": f"{reschedule_plan.size_of(plan)} moves: {reschedule_plan.summary_of(plan)}",
+        "approved": message or "approved",
+    }.get(event, message or event)
+    regarding = Regarding(
+        api_version=reschedule_plan.API_VERSION,
+        kind=reschedule_plan.KIND,
+        namespace=metadata["namespace"],
+        name=metadata["name"],
+        uid=metadata["uid"],
+    )
+    yield Happening(
+        regarding=regarding,
+        type=WARNING if event in ("expired", "incomplete") else NORMAL,
+        reason=f"Plan{event.capitalize()}",
+        message=_shortened(words),
+    )
+
+
+def of_failing(ourselves: Regarding, words: str) -> Happening:
+    return Happening(
+        regarding=ourselves, type=WARNING, reason=PREDICTIONS_FAIL, message=_shortened(words)
+    )
 
 
 # ---------------------------------------------------------------------- evictions by others

@@ -1,9 +1,9 @@
 """Who hears of what: from ends of migrations, plans and refusals to Events on the right objects."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from rescheduler.controller.events import happenings
-from rescheduler.controller.events.happenings import Regarding
+from rescheduler.controller.events.happenings import Happening, Regarding
 from rescheduler.controller.events.recorder import Tells
 from rescheduler.controller.settings import Refused, Settings
 from rescheduler.migrate import Outcome
@@ -25,6 +25,9 @@ class Trail:
         """As last seen: who owns whom changes seldom. Not the snapshot, which is large."""
         self._refused: Refused | None = None
         self._pause: Pause | None = None
+
+    def tell(self, found: Iterable[Happening]) -> None:
+        self._tells.tell(found)
 
     def see(self, snapshot: Snapshot) -> None:
         self._nodes = {node.name: node for node in snapshot.nodes}
@@ -80,7 +83,7 @@ class Trail:
     def configured(self, settings: Settings, ourselves: Regarding | None) -> None:
         refused = settings.refused
         if refused is not None and refused != self._refused:
-            regarding = ourselves or _lease(settings)
+            regarding = ourselves or lease_of(settings)
             self._tells.tell([happenings.of_refusal(regarding, refused.message)])
         self._refused = refused
 
@@ -89,14 +92,14 @@ class Trail:
     def paused(self, pause: Pause | None, settings: Settings, ourselves: Regarding | None) -> None:
         """None: it is not paused, or not any more."""
         was, self._pause = self._pause, pause
-        regarding = ourselves or _lease(settings)
+        regarding = ourselves or lease_of(settings)
         if pause is not None and pause != was:
             self._tells.tell([happenings.of_pause(regarding, pause)])
         elif pause is None and was is not None:
             self._tells.tell([happenings.of_resumption(regarding, was)])
 
 
-def _lease(settings: Settings) -> Regarding:
+def lease_of(settings: Settings) -> Regarding:
     """By which everybody knows us, wherever we run."""
     election = settings.configuration.leader_election
     return Regarding(

@@ -6,5 +6,6 @@ The objects are the queue and the truth: whoever leads goes on with what they sa
 from rescheduler.controller.plans.book import Book
 from rescheduler.controller.plans.keeping import Keeper, keeping
 from rescheduler.controller.plans.proposing import Proposing
+from rescheduler.controller.plans.tidings import Tidings
 
-__all__ = ["Book", "Keeper", "Proposing", "keeping"]
+__all__ = ["Book", "Keeper", "Proposing", "Tidings", "keeping"]

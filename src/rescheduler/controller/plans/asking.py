@@ -13,6 +13,7 @@ from typing import Final
 from rescheduler import plan as planning
 from rescheduler.clock import Clock
 from rescheduler.config import Configuration
+from rescheduler.controller.passes import Observes
 from rescheduler.controller.plans import by_hand, judging
 from rescheduler.controller.plans.files import PlanFile
 from rescheduler.documents import durations
@@ -68,11 +69,12 @@ async def from_file(  # noqa: PLR0913 - the flags of a command
         _insist_on_its_cluster(given, snapshot, source)
         _insist_on_what_is_there(given, snapshot, source)
         held = judging.why_not(observer, configuration, given.moves)
+        moves = tuple(each for each in given.moves if each.uid not in held)
+        gains = _gains(observer, configuration, moves, given.summary)
     stay = tuple((each.full_name, held[each.uid]) for each in given.moves if each.uid in held)
     if stay and all_or_nothing:
         told = [f"{name} stays: {why}" for name, why in stay]
         raise Refused("\n".join([f"{len(stay)} of {len(given.moves)} moves do not hold:", *told]))
-    moves = tuple(each for each in given.moves if each.uid not in held)
     made = Made(
         origin=Origin.APPLY,
         mode=configuration.mode,
@@ -80,7 +82,7 @@ async def from_file(  # noqa: PLR0913 - the flags of a command
         approved_by=by,
         all_or_nothing=all_or_nothing,
     )
-    return _judged(configuration, moves, stay, Gains(summary=given.summary), made)
+    return _judged(configuration, moves, stay, gains, made)
 
 
 def _insist_on_its_age(
@@ -132,15 +134,30 @@ async def to_undo(
     kube: KubeApi, clock: Clock, configuration: Configuration, name: str, *, by: str
 ) -> Judged:
     """Raises Refused, and CannotDecide when there is no such plan."""
+    plan = await plan_to_undo(kube, configuration, name)
+    async with _observing(kube, clock, configuration) as observer:
+        return undone(observer, clock, configuration, plan, by=by)
+
+
+async def plan_to_undo(kube: KubeApi, configuration: Configuration, name: str) -> Object:
+    """Raises Refused, and CannotDecide when there is no such plan."""
     namespace = configuration.leader_election.resource_namespace
     plan = await by_hand.find(kube, namespace, name)
     _insist_that_it_ended(plan)
     _insist_that_nobody_was_first(name, await by_hand.read(kube, namespace))
-    async with _observing(kube, clock, configuration) as observer:
-        moves, gone = _back(plan, observer.snapshot())
-        held = judging.why_not(observer, configuration, moves)
-    stay = [*gone, *((each.full_name, held[each.uid]) for each in moves if each.uid in held)]
+    return plan
+
+
+def undone(
+    observer: Observes, clock: Clock, configuration: Configuration, plan: Object, *, by: str
+) -> Judged:
+    """What would bring its pods back, as the cluster is now."""
+    name = reschedule_plan.name_of(plan)
+    moves, gone = _back(plan, observer.snapshot())
+    held = judging.why_not(observer, configuration, moves)
     kept = tuple(each for each in moves if each.uid not in held)
+    gains = _gains(observer, configuration, kept, f"undoes {name}")
+    stay = [*gone, *((each.full_name, held[each.uid]) for each in moves if each.uid in held)]
     made = Made(
         origin=Origin.UNDO,
         mode=configuration.mode,
@@ -148,7 +165,7 @@ async def to_undo(
         approved_by=by,
         undoes=name,
     )
-    return _judged(configuration, kept, tuple(stay), Gains(summary=f"undoes {name}"), made)
+    return _judged(configuration, kept, tuple(stay), gains, made)
 
 
 def _insist_that_it_ended(plan: Object) -> None:
@@ -253,6 +270,16 @@ def _judged(
     return Judged(moves=tuple(moves), stay=stay, body=body)
 
 
+def _gains(
+    observer: Observes, configuration: Configuration, moves: Sequence[Move], summary: str
+) -> Gains:
+    """What loads come to, so that it can be told later whether they did."""
+    snapshot = observer.with_usage(observer.snapshot())
+    decided = planning.foretold(snapshot, configuration, moves)
+    gains = reschedule_plan.gains_of(decided, moves, configuration.thresholds)
+    return replace(gains, summary=summary)
+
+
 @asynccontextmanager
 async def _observing(
     kube: KubeApi, clock: Clock, configuration: Configuration
@@ -261,4 +288,5 @@ async def _observing(
     needed = {*planning.needs(configuration.enabled_strategies), NAMESPACES.plural}
     async with observing(kube, clock, needed & set(sources.BY_NAME), usage) as observer:
         await observer.settled()
+        await observer.measure()
         yield observer

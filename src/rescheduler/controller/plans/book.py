@@ -1,8 +1,8 @@
 """All ReschedulePlans of ours, followed by list and watch, and every write of them."""
 
 import asyncio
-from collections.abc import AsyncGenerator, Awaitable, Callable
-from typing import Final, TypeVar
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
+from typing import Any, Final, TypeVar
 
 import structlog
 
@@ -31,12 +31,19 @@ class Book(Reflector[ObjectNews]):
     """
 
     def __init__(
-        self, kube: KubeApi, clock: Clock, namespace: str, tell: Callable[[], None]
+        self,
+        kube: KubeApi,
+        clock: Clock,
+        namespace: str,
+        tell: Callable[[], None],
+        stood: Callable[[Object, Object], None] = lambda _before, _after: None,
     ) -> None:
+        """`stood` hears how a plan stood, and how it stands, when that was written."""
         super().__init__(clock, RESCHEDULE_PLANS.plural, _PAUSES, Relist.AFTER_TROUBLE)
         self._kube = kube
         self._namespace = namespace
         self._tell = tell
+        self._stood = stood
         self._plans: dict[str, Object] = {}
         self._told: set[str] = set()
 
@@ -107,12 +114,23 @@ class Book(Reflector[ObjectNews]):
         cannot be written: whoever comes again looks again.
         """
         document = reschedule_plan.status_document(plan, standing, self._clock.now())
+        written = await self._change_status(plan, document)
+        if written is not None and written is not plan:
+            self._stood(plan, written)
+        return written
+
+    async def observe(self, plan: Object, observed: Mapping[str, Any]) -> Object | None:
+        """Writes what came of it, in the same way."""
+        document = reschedule_plan.observed_status(plan, observed, self._clock.now())
+        return await self._change_status(plan, document)
+
+    async def _change_status(self, plan: Object, document: Mapping[str, Any]) -> Object | None:
         if reschedule_plan.says_the_same(plan, document):
             return plan
         metadata = plan["metadata"]
         change = {
             "metadata": {"resourceVersion": metadata["resourceVersion"]},
-            "status": document,
+            "status": dict(document),
         }
         try:
             changed = await _in_time(

@@ -4,7 +4,6 @@ Guarded by the version of the plan that was looked at, and safe to repeat: what 
 about is looked up.
 """
 
-import re
 from collections.abc import Sequence
 from datetime import datetime
 from typing import Final
@@ -21,9 +20,6 @@ from rescheduler.wire import RESCHEDULE_PLANS
 
 KIND: Final = "rescheduleplan.rescheduler.io"
 _PLURAL: Final = "rescheduleplans.rescheduler.io"
-_NAME: Final = re.compile(r"[a-z0-9]([-.a-z0-9]*[a-z0-9])?")
-"""All else would be another address: without a name, or with a slash in it, that of something else.
-"""
 _TRIES: Final = 10
 _AGAIN_SECONDS: Final = 0.2
 
@@ -57,8 +53,7 @@ async def read(kube: KubeApi, namespace: str) -> list[Object]:
 async def find(kube: KubeApi, namespace: str, name: str) -> Object:
     """Raises CannotDecide, with a name that may have been meant."""
     try:
-        if _NAME.fullmatch(name):
-            return await kube.get(RESCHEDULE_PLANS, namespace, name)
+        return await kube.get(RESCHEDULE_PLANS, namespace, name)
     except errors.NotFound:
         pass
     except errors.Forbidden as problem:

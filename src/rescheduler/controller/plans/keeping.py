@@ -18,13 +18,16 @@ from rescheduler.config import Configuration
 from rescheduler.controller.passes import Observes
 from rescheduler.controller.plans import judging
 from rescheduler.controller.plans.book import Book
+from rescheduler.controller.plans.observing import Observing
 from rescheduler.controller.plans.proposing import Proposing
+from rescheduler.controller.plans.tidings import Tidings
 from rescheduler.kube import KubeApi, errors
 from rescheduler.migrate.queue.plan_run import PlanRun, TakesMoves
 from rescheduler.model import reschedule_plan
-from rescheduler.model.moves import Move
+from rescheduler.model.moves import Move, Plan
 from rescheduler.model.objects import Object, is_terminating
 from rescheduler.model.reschedule_plan import Decision, Phase, Reason, Standing
+from rescheduler.model.snapshot import Snapshot
 
 _EVERY_SECONDS: Final = 1.0
 """From look to look, whatever news there are: what we write ourselves is news, too."""
@@ -44,6 +47,8 @@ class Moves(TakesMoves, Protocol):
 
     def of_plan(self, plan: str, moves: Sequence[tuple[str, str, str]]) -> Mapping[str, Object]: ...
 
+    def of_pod(self, uid: str) -> Sequence[Object]: ...
+
 
 class Keeper:
     def __init__(  # noqa: PLR0913 - what it is made of
@@ -57,6 +62,7 @@ class Keeper:
         migrator: Moves | None,
         carry_out: Callable[[PlanRun], None],
         is_paused: Callable[[], bool],
+        tidings: Tidings,
     ) -> None:
         """Without a migrator nothing is begun. `carry_out` is given what is."""
         self._book = book
@@ -67,6 +73,10 @@ class Keeper:
         self._migrator = migrator
         self._carry_out = carry_out
         self._is_paused = is_paused
+        self._tidings = tidings
+        self._observing: Observing | None = None
+        if migrator is not None:
+            self._observing = Observing(book, clock, configuration, migrator.of_pod, tidings)
         self._memory = planning.Memory()
         self._told: set[tuple[str, str]] = set()
         self._written: dict[str, float] = {}
@@ -95,6 +105,37 @@ class Keeper:
                     async with asyncio.timeout(_IDLE_SECONDS):
                         await news.wait()
 
+    def see(self, snapshot: Snapshot, decided: Plan) -> None:
+        """What a pass has found: what came of earlier plans."""
+        if self._observing is not None and self._book.is_open:
+            ended = [*filter(None, map(self._at_its_end, self._book.all()))]
+            self._observing.see(snapshot, decided, ended)
+
+    def _at_its_end(self, plan: Object) -> Object | None:
+        """As it stands, if each of its moves has ended, though nobody may have written that yet:
+        the next pass looks at the same moment, and what it begins changes the same nodes.
+        """
+        if reschedule_plan.awaits_loads(plan):
+            return plan
+        if reschedule_plan.phase_of(plan) is not Phase.RUNNING:
+            return None
+        try:
+            moves = reschedule_plan.moves_of(plan)
+        except (KeyError, TypeError, ValueError):
+            return None  # it is told by whoever looks at it
+        run = self._proposing.runs.get(reschedule_plan.uid_of(plan))
+        standing = reschedule_plan.of_running(
+            plan,
+            self._records(plan, moves),
+            skipped=dict(run.why_skipped) if run is not None else {},
+            goes_on=True,
+        )
+        if not standing.phase.is_over:
+            return None
+        status = reschedule_plan.status_document(plan, standing, self._clock.now())
+        ended = {**plan, "status": status}
+        return ended if reschedule_plan.awaits_loads(ended) else None
+
     async def look(self) -> None:
         """At all of them, once."""
         if not self._book.is_open:
@@ -103,6 +144,9 @@ class Keeper:
         for each in sorted(self._book.all(), key=reschedule_plan.order_of):
             if not reschedule_plan.is_over(each):
                 await self._look_at(each)
+        if self._observing is not None:
+            await self._observing.write()
+            self._tidings.known(self._book.all())
         for each in reschedule_plan.outdated(self._book.all(), self._configuration.plans.keep):
             if not await self._book.remove(each):
                 break  # nor are the others likely to go
@@ -175,7 +219,13 @@ class Keeper:
 
     def _is_left_over(self, plan: Object) -> bool:
         """Of another mode, of when no window was open, or of one who died before it began."""
-        return self._proposing.acts_by_itself and reschedule_plan.is_open(plan)
+        if not self._proposing.acts_by_itself or not reschedule_plan.is_open(plan):
+            return False
+        # One who only looks may stand beside us: what it says is not ours to take back at once.
+        made = reschedule_plan.created_at(plan)
+        age = (self._clock.now() - made).total_seconds() if made is not None else math.inf
+        is_fresh = age < self._configuration.plans.review_seconds
+        return not (reschedule_plan.is_dry(plan) and is_fresh)
 
     @property
     def _acts(self) -> bool:
@@ -303,10 +353,12 @@ async def keeping(  # noqa: PLR0913 - what it is made of
     *,
     carry_out: Callable[[PlanRun], None] = lambda _run: None,
     is_paused: Callable[[], bool] = lambda: False,
+    tidings: Tidings | None = None,
 ) -> AsyncIterator[Proposing]:
     """As long as the block lasts. It begins when plans are listed, or cannot be."""
-    news = asyncio.Event()
-    book = Book(kube, clock, configuration.leader_election.resource_namespace, news.set)
+    news, tidings = asyncio.Event(), tidings or Tidings()
+    namespace = configuration.leader_election.resource_namespace
+    book = Book(kube, clock, namespace, news.set, tidings.stood)
     proposing = Proposing(book, clock, configuration)
     keeper = Keeper(
         book,
@@ -317,6 +369,7 @@ async def keeping(  # noqa: PLR0913 - what it is made of
         migrator=migrator,
         carry_out=carry_out,
         is_paused=is_paused,
+        tidings=tidings,
     )
     following = asyncio.create_task(book.run(), name="follow plans")
     try:
@@ -325,7 +378,7 @@ async def keeping(  # noqa: PLR0913 - what it is made of
                 await book.listed()
         keeps = asyncio.create_task(keeper.keep(news), name="keep plans")
         try:
-            proposing.look = keeper.look
+            proposing.look, proposing.see = keeper.look, keeper.see
             yield proposing
         finally:
             keeps.cancel()

@@ -3,6 +3,7 @@
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 from datetime import datetime
+from itertools import repeat
 from typing import Final
 
 import structlog
@@ -16,6 +17,7 @@ from rescheduler.model import reschedule_plan, windows
 from rescheduler.model.moves import Move, Plan
 from rescheduler.model.objects import Object
 from rescheduler.model.reschedule_plan import Made, Origin, Reason
+from rescheduler.model.snapshot import Snapshot
 
 _SAME_NAMES: Final = 3
 _DRY_RUN: Final = "mode is DryRun: nothing of it is moved"
@@ -23,6 +25,10 @@ _DRY_RUN: Final = "mode is DryRun: nothing of it is moved"
 
 async def _nothing() -> None:
     """Nobody keeps them."""
+
+
+def _sees_nothing(_snapshot: Snapshot, _decided: Plan) -> None:
+    """Nor looks what came of them."""
 
 
 class Proposing:
@@ -35,11 +41,25 @@ class Proposing:
         """
         self.look: Callable[[], Awaitable[None]] = _nothing
         """Brings all plans up to date at once."""
+        self.see: Callable[[Snapshot, Plan], None] = _sees_nothing
+        """Hears what a pass has found."""
         self._book = book
         self._clock = clock
         self._configuration = configuration
         self._is_told = False
         self._is_defect_told = False
+
+    def seen(self, snapshot: Snapshot, decided: Plan) -> None:
+        """By a pass, before it does anything: what came of earlier plans shows there."""
+        try:
+            self.see(snapshot, decided)
+        except Exception:  # noqa: BLE001 - what is to be done does not wait for what is told of it
+            self._tell_defect("what came of plans could not be told")
+
+    def _tell_defect(self, words: str) -> None:
+        if not self._is_defect_told:
+            self._is_defect_told = True
+            structlog.get_logger().exception(f"{words}: internal error, please report")
 
     async def propose(self, decided: Plan, moves: Sequence[Move]) -> Sequence[Move]:
         """Those that are begun now, each with the name of its plan."""
@@ -53,11 +73,7 @@ class Proposing:
         except errors.NotLeading:
             raise
         except Exception:  # noqa: BLE001 - what is to be done does not wait for what is told of it
-            if not self._is_defect_told:
-                self._is_defect_told = True
-                structlog.get_logger().exception(
-                    "a plan could not be written: internal error, please report"
-                )
+            self._tell_defect("a plan could not be written")
             return now
 
     @property
@@ -106,8 +122,10 @@ class Proposing:
         plans = self._book.all()
         refused = reschedule_plan.refused_uids(plans, settings.expire_after_seconds, now)
         moves = [each for each in moves if each.uid not in refused]
-        standing = reschedule_plan.standing_proposal(plans)
+        standing = reschedule_plan.standing_proposal(filter(self._is_of_our_kind, plans))
         if standing is not None and self._stands(standing, moves, now):
+            return
+        if moves and any(map(self._says_so, filter(reschedule_plan.is_open, plans), repeat(moves))):
             return
         if not moves:
             if standing is not None:
@@ -125,10 +143,19 @@ class Proposing:
             waits_for=str(self._waits_for(made)[0]),
         )
 
+    def _is_of_our_kind(self, plan: Object) -> bool:
+        """Who only looks and who leads may have different settings, and plan otherwise: neither
+        takes back what the other has proposed.
+        """
+        return reschedule_plan.is_dry(plan) == (self._configuration.mode == DRY_RUN)
+
+    def _says_so(self, plan: Object, moves: Sequence[Move]) -> bool:
+        kept = moves[: reschedule_plan.MOST_MOVES]
+        return reschedule_plan.likeness(plan) == {(m.uid, m.source, m.target) for m in kept}
+
     def _stands(self, standing: Object, moves: Sequence[Move], now: datetime) -> bool:
         """It says the same already, or somebody may be reading it."""
-        kept = moves[: reschedule_plan.MOST_MOVES]
-        if reschedule_plan.likeness(standing) == {(m.uid, m.source, m.target) for m in kept}:
+        if self._says_so(standing, moves):
             return True
         made = reschedule_plan.created_at(standing)
         age = (now - made).total_seconds() if made is not None else 0.0
@@ -136,24 +163,25 @@ class Proposing:
 
     def standing(self, plan: Object) -> reschedule_plan.Standing:
         """How one stands that nothing of has begun."""
-        is_open = reschedule_plan.is_open(plan)
+        is_open, is_dry = reschedule_plan.is_open(plan), reschedule_plan.is_dry(plan)
+        # One of who leads takes the place of one that was only looked for, but not the other way.
+        others = (each for each in self._book.all() if is_dry or not reschedule_plan.is_dry(each))
         return reschedule_plan.of_waiting(
             plan,
             now=self._clock.now(),
             expire_after_seconds=self._configuration.plans.expire_after_seconds,
-            newest=reschedule_plan.standing_proposal(self._book.all()),
+            newest=reschedule_plan.standing_proposal(others),
             moves_pods=self._configuration.mode != DRY_RUN,
             waits_for=self._waits_for(plan) if is_open else None,
         )
 
     def leaves_to_others(self, plan: Object) -> bool:
         """Who only looks needs no lease: another one may lead, and says what the plan waits for."""
-        is_dry = self._configuration.mode == DRY_RUN
-        said = reschedule_plan.reason_of(plan)
-        return is_dry and reschedule_plan.is_open(plan) and said not in ("", Reason.DRY_RUN)
+        only_looks = self._configuration.mode == DRY_RUN
+        return only_looks and reschedule_plan.is_open(plan) and not reschedule_plan.is_dry(plan)
 
     def _waits_for(self, plan: Object) -> tuple[Reason | str, str]:
-        if self._configuration.mode == DRY_RUN:
+        if reschedule_plan.is_dry(plan):
             return Reason.DRY_RUN, _DRY_RUN
         name = reschedule_plan.name_of(plan)
         if self._configuration.mode == AUTO:
@@ -186,10 +214,6 @@ class Proposing:
 
     def _body(self, decided: Plan, moves: Sequence[Move], now: datetime, number: int = 0) -> Object:
         settings = self._configuration
-        thresholds = {
-            "cpu": settings.cpu_threshold_percent,
-            "memory": settings.memory_threshold_percent,
-        }
-        gains = reschedule_plan.gains_of(decided, moves, thresholds)
+        gains = reschedule_plan.gains_of(decided, moves, settings.thresholds)
         made = Made(origin=Origin.PASS, mode=settings.mode, at=now, number=number)
         return reschedule_plan.build(self._book.namespace, moves, gains, made)

@@ -269,6 +269,6 @@ _BY_RESOURCE: Final[dict[Resource, Callable[[Object], None]]] = {
     wire.NETWORK_POLICIES: _network_policy,
     wire.NODES: _node,
     wire.POD_DISRUPTION_BUDGETS: _with_spec,
-    wire.POD_MIGRATIONS: pod_migrations.complete,
-    wire.RESCHEDULE_PLANS: reschedule_plans.complete,
+    wire.POD_MIGRATIONS: pod_migrations.DEFINITION.complete,
+    wire.RESCHEDULE_PLANS: reschedule_plans.DEFINITION.complete,
 }

@@ -1,19 +1,12 @@
-"""PodMigrations as an API server takes them that has our resource definition installed.
-
-The definition is `crd.yaml` of this package, the one that is installed on clusters. Its schema is
-followed as it stands; of its rules, which are written in CEL, each has its meaning here.
-"""
+"""PodMigrations as an API server takes them that has our resource definition installed."""
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cache
-from importlib import resources
 from typing import Any, Final
 
-import yaml
-
 from rescheduler.embedded.apiserver import refusals, schemas
+from rescheduler.embedded.apiserver.definitions import Definition
 from rescheduler.embedded.apiserver.refusals import FieldProblem
 from rescheduler.kube import Object
 
@@ -76,50 +69,17 @@ RULES: Final = {
 """By their words in the definition, beside `UNCHANGED`. One that is missing here is an error."""
 
 
-@cache
-def schema() -> schemas.Schema:
-    """Of what stands in a PodMigration beside its metadata."""
-    text = resources.files("rescheduler").joinpath("crd.yaml").read_text("utf-8")
-    (version,) = yaml.safe_load(text)["spec"]["versions"]
-    found: schemas.Schema = version["schema"]["openAPIV3Schema"]
-    return found
-
-
-def complete(item: Object) -> None:
-    known = _known(item)
-    for key in [key for key in item if key not in ("apiVersion", "kind", "metadata")]:
-        del item[key]
-    item.update(schemas.completed(schema(), known))
-
-
-def problems_of(item: Object) -> list[FieldProblem]:
-    # What is of the wrong shape is not looked into any further.
-    return list(schemas.problems_of(schema(), _known(item), "")) or list(_of_rules(item))
-
-
-def problems_of_change(before: Object, after: Object) -> Iterator[FieldProblem]:
-    for rule, field, value in schemas.rules_of(schema(), after, ""):
-        if rule["rule"] == UNCHANGED and not _is_kept(before.get(field) or {}, value):
-            yield refusals.forbidden_field(field, rule["message"])
-
-
 def _is_kept(before: Object, after: Object) -> bool:
     chosen = {"target": after["target"]} if "target" in after else {}
     return {**chosen, **before} == after
 
 
-def _known(item: Object) -> Object:
-    return {key: value for key, value in item.items() if key in schema()["properties"]}
-
-
-def _of_rules(item: Object) -> Iterator[FieldProblem]:
-    for rule, path, value in schemas.rules_of(schema(), item, ""):
-        if rule["rule"] == UNCHANGED:
-            continue
-        meaning = RULES[rule["rule"]]
-        if not meaning.holds(value):
-            why = meaning.message(value) if meaning.message else rule["message"]
-            yield _refused(rule, path, value, why)
+def _problem_of(rule: schemas.Schema, path: str, value: Any) -> FieldProblem | None:  # noqa: ANN401
+    meaning = RULES[rule["rule"]]
+    if meaning.holds(value):
+        return None
+    why = meaning.message(value) if meaning.message else rule["message"]
+    return _refused(rule, path, value, why)
 
 
 def _refused(rule: schemas.Schema, path: str, value: Any, why: str) -> FieldProblem:  # noqa: ANN401
@@ -130,3 +90,8 @@ def _refused(rule: schemas.Schema, path: str, value: Any, why: str) -> FieldProb
         return refusals.invalid_value("<nil>", "object", why)
     shown = value[field.removeprefix(".")] if field else value
     return refusals.invalid_value(path + field, shown, why)
+
+
+DEFINITION: Final = Definition(
+    "crd.yaml", unchanged=UNCHANGED, is_kept=_is_kept, problem_of=_problem_of
+)

@@ -59,8 +59,14 @@ _NEVER_BLINDLY: Final = (
 _OfItem = Callable[[Object], Iterable[FieldProblem]]
 _OfChange = Callable[[Object, Object], Iterable[FieldProblem]]
 _CUSTOM: Final[Mapping[Resource, tuple[_OfItem, _OfChange]]] = {
-    wire.POD_MIGRATIONS: (pod_migrations.problems_of, pod_migrations.problems_of_change),
-    wire.RESCHEDULE_PLANS: (reschedule_plans.problems_of, reschedule_plans.problems_of_change),
+    wire.POD_MIGRATIONS: (
+        pod_migrations.DEFINITION.problems_of,
+        pod_migrations.DEFINITION.problems_of_change,
+    ),
+    wire.RESCHEDULE_PLANS: (
+        reschedule_plans.DEFINITION.problems_of,
+        reschedule_plans.DEFINITION.problems_of_change,
+    ),
 }
 """Our own kinds: as their definitions say."""
 

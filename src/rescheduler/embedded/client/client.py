@@ -18,7 +18,7 @@ from rescheduler.embedded.client.connection import Connection
 from rescheduler.embedded.client.copies import Copies, own
 from rescheduler.embedded.client.streams import Fields, Stream
 from rescheduler.embedded.store import key_of
-from rescheduler.kube import Event, Listing, Object, Whole, bodies, brief
+from rescheduler.kube import Event, Known, Listing, Object, Whole, bodies, brief
 from rescheduler.kube.following import in_order
 from rescheduler.kube.patience import patiently
 from rescheduler.model import objects, selectors
@@ -93,8 +93,14 @@ class EmbeddedClient:
         return listing.items
 
     async def listing(
-        self, resource: Resource, *, namespace: str | None = None, whole: Whole | None = None
+        self,
+        resource: Resource,
+        *,
+        namespace: str | None = None,
+        whole: Whole | None = None,
+        known: Known | None = None,
     ) -> Listing:
+        del known  # what it hands out it has made already
         everything = selectors.EVERYTHING
         found = await self._read(
             "list", resource, namespace, lambda: self._listing(resource, namespace, everything)

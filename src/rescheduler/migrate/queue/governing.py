@@ -45,13 +45,17 @@ class Breaker:
     """In a row."""
     _open_until: float = float("-inf")
 
-    def learn(self, outcome: Outcome, now: float) -> None:
+    def learn(self, outcome: Outcome, now: float) -> bool:
+        """Whether it opens by this one."""
         if outcome.moved:
             self.failures = 0
-        elif not _says_nothing_of_others(outcome):
-            self.failures += 1
-            if self._is_tripped:
-                self._open_until = now + self.settings.pause_seconds
+        if outcome.moved or _says_nothing_of_others(outcome):
+            return False
+        was_paused = self.pause_left(now) > 0
+        self.failures += 1
+        if self._is_tripped:
+            self._open_until = now + self.settings.pause_seconds
+        return self._is_tripped and not was_paused
 
     @property
     def _is_tripped(self) -> bool:

@@ -159,18 +159,11 @@ class Migrator:
         """Records by the UID of the pod: of these moves of a plan, each with its namespace, the UID
         and the name of its record, as far as that is known.
         """
-        found = {}
-        for namespace, uid, name in moves:
-            record = self._store.get((namespace, name)) if name else self._of_plan(plan, uid)
-            if record is not None:
-                found[uid] = record
-        return found
+        return self._store.of_plan(plan, moves)
 
-    def _of_plan(self, plan: str, uid: str) -> Object | None:
-        """Of a pod that was being moved already, the record of that."""
-        known = self._store.of_pod(uid)
-        own = [each for each in known if podmigration.plan_of(each) == plan]
-        return next(reversed([*filter(podmigration.is_unfinished, known), *own]), None)
+    def of_pod(self, uid: str) -> list[Object]:
+        """Records of it, by attempt."""
+        return self._store.of_pod(uid)
 
     async def deny(self, denials: Sequence[Denial]) -> None:
         """Ends those for which the planner has found no target."""
@@ -293,15 +286,9 @@ class Migrator:
         if self._is_stopping:
             return
         waiting = [each for each in waiting if not self._turns.is_held(each)]
-        # What rests is in the middle, and takes its room all the same.
-        resting = [
-            each
-            for key in self._resting
-            if self._store.is_unfinished(key) and (each := self._store.get(key)) is not None
-        ]
         for record in admitted(
             [each for each in waiting if self._is_known(each)],
-            [*(worker.record for worker in self._workers.values()), *resting],
+            [*(worker.record for worker in self._workers.values()), *self._turns.resting()],
             room=self._room(now),
             limits=self._configuration.in_flight,
             workloads=self._workloads.by_pod,
@@ -379,11 +366,7 @@ class Migrator:
             self._resting.give_up(key)
         else:
             self._resting.forgive(key)
-        failed_before = self._breaker.failures
-        was_paused = self._breaker.pause_left(self._clock.monotonic()) > 0
-        self._breaker.learn(outcome, self._clock.monotonic())
-        has_failed = self._breaker.failures > failed_before
-        if self._breaker.is_on_trial and has_failed and not was_paused:
+        if self._breaker.learn(outcome, self._clock.monotonic()):
             self._log.error(
                 "circuit breaker open: too many migrations failed in a row",
                 failures=self._breaker.failures,

@@ -5,6 +5,7 @@ from itertools import chain, islice
 from typing import Final
 
 from rescheduler.config import Scope
+from rescheduler.migrate.queue.rests import Rests
 from rescheduler.migrate.record.lines import Key
 from rescheduler.migrate.record.store import Store, key_of
 from rescheduler.model import podmigration
@@ -24,7 +25,7 @@ class Turns:
         scope: Scope,
         *,
         running: Container[Key],
-        resting: Container[Key],
+        resting: Rests,
         asked_here: Container[Key],
         begins: Callable[[Object], bool],
         is_paused: Callable[[], bool],
@@ -62,6 +63,11 @@ class Turns:
     def begun(self) -> list[Object]:
         """What nobody goes on with at the moment."""
         return [each for each in self._store.begun() if self._waits(each)]
+
+    def resting(self) -> Iterator[Object]:
+        """What is in the middle, and takes its room all the same."""
+        known = (self._store.get(key) for key in self._resting if self._store.is_unfinished(key))
+        return (each for each in known if each is not None)
 
     def next_ones(self, begun: Iterable[Object]) -> list[Object]:
         """What goes on, and of what waits as many as are looked at; groups as a whole."""

@@ -95,6 +95,23 @@ class Store(Reflector[ObjectNews]):
         """`group` with its namespace."""
         return tuple(self._by_group.get(group))
 
+    def of_plan(self, plan: str, moves: Iterable[tuple[str, str, str]]) -> dict[str, Object]:
+        """By the UID of the pod: of these moves, each with its namespace, the UID and the name of
+        its record, as far as that is known.
+        """
+        found = {}
+        for namespace, uid, name in moves:
+            record = self.get((namespace, name)) if name else self._of_planned(plan, uid)
+            if record is not None:
+                found[uid] = record
+        return found
+
+    def _of_planned(self, plan: str, uid: str) -> Object | None:
+        """Of a pod that was being moved already, the record of that."""
+        known = self.of_pod(uid)
+        own = [each for each in known if podmigration.plan_of(each) == plan]
+        return next(reversed([*filter(podmigration.is_unfinished, known), *own]), None)
+
     def concerning(
         self, namespace: str, *, group: str, owner: str, pods: Iterable[str]
     ) -> Mapping[str, Object]:

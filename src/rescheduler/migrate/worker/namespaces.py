@@ -72,6 +72,7 @@ class Mirror(Reflector[ObjectNews]):
             self._resource,
             namespace=self._namespace,
             whole=self._whole,
+            known=self.known,
             since=since,
         )
 
@@ -103,6 +104,12 @@ class Mirror(Reflector[ObjectNews]):
         known = self._known(found)
         if known is not None and is_brief(known):
             self.learn(dict(found))
+
+    def known(self, name: str, version: str) -> Object | None:
+        """Exactly as of this version: what is read live is not kept a second time."""
+        found = self._objects.get(name)
+        is_same = found is not None and found["metadata"]["resourceVersion"] == version
+        return found if is_same else None
 
     def _known(self, found: Mapping[str, Any]) -> Object | None:
         """The same, not a namesake."""
@@ -164,7 +171,7 @@ class Namespace:
             each: Mirror(kube, clock, each, name, self._whole(each)) for each in WATCHED
         }
         self._lists = {
-            each: Shared(partial(kube.listing, each, namespace=name, whole=self._whole(each)))
+            each: Shared(partial(kube.listing, each, namespace=name, **self._as_kept(each)))
             for each in (*WATCHED, *READ_ONCE)
         }
         for mirror in self._mirrors.values():
@@ -173,6 +180,11 @@ class Namespace:
             asyncio.create_task(mirror.run(), name=f"watch {each.plural} of {name}")
             for each, mirror in self._mirrors.items()
         ]
+
+    def _as_kept(self, resource: Resource) -> dict[str, Any]:
+        """How much is made of each, when a list is read live."""
+        mirror = self._mirrors.get(resource)
+        return {"whole": self._whole(resource), "known": mirror.known if mirror else None}
 
     def _whole(self, resource: Resource) -> Whole | None:
         return self._is_moved if resource == PODS else None

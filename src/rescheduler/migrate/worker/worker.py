@@ -9,8 +9,6 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import Final
 
-import structlog
-
 from rescheduler.kube import errors
 from rescheduler.migrate.deciding import actions, records, ways
 from rescheduler.migrate.deciding.actions import (
@@ -20,7 +18,6 @@ from rescheduler.migrate.deciding.actions import (
     Probe,
     Rehearse,
     Wait,
-    describe,
 )
 from rescheduler.migrate.deciding.deciding import decide
 from rescheduler.migrate.deciding.facts import Intent, Progress, View
@@ -38,6 +35,7 @@ from rescheduler.migrate.worker.context import Context
 from rescheduler.migrate.worker.memory import Memory
 from rescheduler.migrate.worker.reading import sees_or_waits
 from rescheduler.migrate.worker.recording import Gone, Recorder
+from rescheduler.migrate.worker.telling import Telling
 from rescheduler.migrate.worker.views import Views
 from rescheduler.migrate.worker.writing import write
 from rescheduler.model import podmigration, resources
@@ -58,10 +56,9 @@ class Worker:
         now = self._clock.monotonic()
         self._memory = Memory.of(self._recorder.status, now, self._clock.now())
         self._views: Views | None = None
-        self._said = ("", "")
         self._asked_at = float("-inf")
         self._not_there = ""
-        self._log = structlog.get_logger()
+        self._told = Telling(context.crowd)
 
     @property
     def step(self) -> Step:
@@ -111,7 +108,7 @@ class Worker:
         except (InvalidRecord, KeyError, ValueError, TypeError) as problem:
             outcome = Outcome(moved=False, reason=Reason.INVALID, message=str(problem))
             if self._context.crowd.is_one_of_few(outcome.reason):
-                self._log.warning(
+                self._told.log.warning(
                     "PodMigration is invalid",
                     migration=self.record["metadata"]["name"],
                     problem=outcome.message,
@@ -119,7 +116,7 @@ class Worker:
             with suppress(Gone):
                 await self._recorder.write(self._ended(status, outcome))
             return outcome
-        self._log = _logger(intent)
+        self._told.of(intent)
         async with self._context.namespaces.using(intent.namespace, intent.uid) as namespace:
             views = Views(self._context, namespace, self._recorder, intent)
             self._views = views
@@ -131,7 +128,7 @@ class Worker:
                 self._context.planner.forget(intent)
 
     async def _go_on(self, views: Views) -> Outcome:
-        api_failures = ApiFailures(self._context, views.intent, self._memory, views, self._log)
+        api_failures = ApiFailures(self._context, views.intent, self._memory, views, self._told.log)
         while True:
             views.forget_changes()
             try:
@@ -175,7 +172,7 @@ class Worker:
         if self._is_final(action) and not view.is_live:
             view = await views.read()
             progress, action = self._decide(views.intent, view)
-        self._say(action)
+        self._told.say(action, self._recorder.status)
         await self._note(views.intent, action, self._new_pod(views.intent, view, progress))
         return action
 
@@ -350,7 +347,7 @@ class Worker:
         is_of_one = rehearsing.is_of_admission(problem)
         told = self._context.told
         if is_of_one or _CANNOT_LEAVE not in told:
-            self._log.warning(_CANNOT_LEAVE, problem=problem)
+            self._told.log.warning(_CANNOT_LEAVE, problem=problem)
         told.add("" if is_of_one else _CANNOT_LEAVE)
 
     def _forbid_copies(self, intent: Intent, outcome: Outcome) -> None:
@@ -387,7 +384,7 @@ class Worker:
             memory.steered = probing.is_steered(answer, intent)
             memory.steering_refused = ""
         except (errors.Forbidden, errors.Invalid, errors.AlreadyExists) as problem:
-            self._log.info(
+            self._told.log.info(
                 "dry run refused: whether the API server steers is unknown", problem=str(problem)
             )
             # A quota has no room for one more as long as the original is there, so it can never be
@@ -396,36 +393,6 @@ class Worker:
             memory.steering_refused = _why_refused(intent, str(problem))
         if not memory.steered:
             await self._clock.sleep(ASK_AGAIN_SECONDS)
-
-    # ------------------------------------------------------------------ telling
-
-    def _say(self, action: Action) -> None:
-        """One line per action, not one per look."""
-        detail: dict[str, object] = {}
-        match action:
-            case Wait(waiting):
-                detail = {"because": waiting}
-            case GiveUp(outcome):
-                detail = {"cause": outcome.reason, "message": outcome.message}
-            case End(outcome):
-                detail = {
-                    "moved": outcome.moved,
-                    "outcome": outcome.reason,
-                    "message": outcome.message,
-                }
-        said = (f"migration {describe(action)}", str(detail))
-        if said == self._said:
-            return
-        self._said = said
-        if isinstance(action, End) and not self._is_told_of(action.outcome):
-            return
-        alarm = isinstance(action, End) and action.outcome.reason is Reason.REPLACEMENT_NOT_READY
-        (self._log.error if alarm else self._log.info)(said[0], step=action.step.value, **detail)
-
-    def _is_told_of(self, outcome: Outcome) -> bool:
-        """Of those that end before anything was done for them, not each."""
-        is_begun = outcome.moved or self._recorder.status.phase is not Phase.PENDING
-        return is_begun or self._context.crowd.is_one_of_few(outcome.reason)
 
 
 def _why_refused(intent: Intent, words: str) -> str:
@@ -441,15 +408,3 @@ def _is_done(action: Action) -> bool:
     if isinstance(action, actions.Evict):
         return not action.dry_run
     return not isinstance(action, Wait | Probe | Rehearse | GiveUp | End)
-
-
-def _logger(intent: Intent) -> structlog.typing.FilteringBoundLogger:
-    logger: structlog.typing.FilteringBoundLogger = structlog.get_logger().bind(
-        migration=intent.record,
-        pod=intent.full_name,
-        source=intent.source,
-        target=intent.target,
-        strategy=intent.strategy,
-        reason=intent.reason,
-    )
-    return logger

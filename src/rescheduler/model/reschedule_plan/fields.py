@@ -16,6 +16,8 @@ PLURAL: Final = "rescheduleplans"
 MOST_MOVES: Final = 500
 """As the resource definition says: what an object may weigh is bounded."""
 
+_DRY_RUN: Final = "DryRun"
+
 _PHASES: Final = {each.value: each for each in Phase}
 _STATES: Final = {each.value: each for each in State}
 _DECISIONS: Final = {each.value: each for each in Decision}
@@ -47,7 +49,7 @@ def uid_of(plan: Object) -> str:
 
 
 def created_at(plan: Object) -> datetime | None:
-    return _time(plan["metadata"].get("creationTimestamp"))
+    return time_of(plan["metadata"].get("creationTimestamp"))
 
 
 def order_of(plan: Object) -> tuple[str, str]:
@@ -61,6 +63,11 @@ def origin_of(plan: Object) -> Origin:
 
 def mode_of(plan: Object) -> str:
     return str(spec(plan).get("mode") or "")
+
+
+def is_dry(plan: Object) -> bool:
+    """Of one who moves nothing: perhaps a process beside the leader, with other settings."""
+    return mode_of(plan) == _DRY_RUN
 
 
 def summary_of(plan: Object) -> str:
@@ -115,6 +122,12 @@ def likeness(plan: Object) -> frozenset[tuple[str, str, str]]:
     return frozenset((each["uid"], each["from"], each["to"]) for each in said)
 
 
+def strategies_of(plan: Object) -> tuple[str, ...]:
+    """Whose moves it has, each once, in their order."""
+    said = spec(plan).get("moves") or ()
+    return tuple(dict.fromkeys(each.get("strategy") or "" for each in said))
+
+
 def size_of(plan: Object) -> int:
     return len(spec(plan).get("moves") or ())
 
@@ -153,24 +166,6 @@ def phase_of(plan: Object) -> Phase:
     return _PHASES.get(text, Phase.RUNNING)
 
 
-def remains_of(plan: Object) -> Object:
-    """What has to be known of it from now on: of one that has ended, not what it was about. There
-    may be many of them, each with hundreds of moves.
-    """
-    if not phase_of(plan).is_over:
-        return plan
-    kept = {key: plan["spec"][key] for key in ("origin", "undoes") if key in spec(plan)}
-    if phase_of(plan) is Phase.REJECTED:
-        kept["moves"] = [{"uid": each} for each in sorted(uids_of(plan))]
-    status = {
-        key: value
-        for key, value in status_of_plan(plan).items()
-        if key in ("phase", "reason", "completionTime")
-    }
-    metadata = {key: value for key, value in plan["metadata"].items() if key != "managedFields"}
-    return {**plan, "metadata": metadata, "spec": kept, "status": status}
-
-
 def is_over(plan: Object) -> bool:
     return phase_of(plan).is_over or is_terminating(plan)
 
@@ -197,13 +192,17 @@ def superseded_by(plan: Object) -> str:
     return str(status_of_plan(plan).get("supersededBy") or "")
 
 
+def started_at(plan: Object) -> datetime | None:
+    return time_of(status_of_plan(plan).get("startTime"))
+
+
 def ended_at(plan: Object) -> datetime | None:
-    return _time(status_of_plan(plan).get("completionTime"))
+    return time_of(status_of_plan(plan).get("completionTime"))
 
 
 def expiry_told(plan: Object) -> datetime | None:
     """As its status says; None: nobody has looked at it yet, or it does not wait any more."""
-    return _time(status_of_plan(plan).get("expiresAt"))
+    return time_of(status_of_plan(plan).get("expiresAt"))
 
 
 def counts_of(plan: Object) -> tuple[int, int, int]:
@@ -211,6 +210,23 @@ def counts_of(plan: Object) -> tuple[int, int, int]:
     status = status_of_plan(plan)
     moved, failed, skipped = (int(status.get(key) or 0) for key in ("moved", "failed", "skipped"))
     return moved, failed, skipped
+
+
+def observed_of(plan: Object) -> Mapping[str, Any]:
+    """Empty: nothing yet."""
+    found: Mapping[str, Any] = status_of_plan(plan).get("observed") or {}
+    return found
+
+
+def verdict_of(plan: Object) -> str:
+    """Empty: there is none yet."""
+    return str(observed_of(plan).get("verdict") or "")
+
+
+def bounces_of(plan: Object) -> int | None:
+    """None: nobody has looked yet."""
+    found = observed_of(plan)
+    return int(found.get("bounces") or 0) if found else None
 
 
 def progress_of(plan: Object) -> dict[str, Progress]:
@@ -229,7 +245,7 @@ def progress_of(plan: Object) -> dict[str, Progress]:
     }
 
 
-def _time(text: str | None) -> datetime | None:
+def time_of(text: str | None) -> datetime | None:
     try:
         found = datetime.fromisoformat(text) if text else None
     except ValueError:

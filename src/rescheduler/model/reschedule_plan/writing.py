@@ -2,8 +2,9 @@
 
 import hashlib
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from statistics import fmean
 from typing import Any, Final
 
 from rescheduler.model import conditions, names
@@ -20,7 +21,10 @@ _OF_ALL_MOVES: Final = 100_000
 """So many characters all reasons of a plan may have together: what etcd takes is 1.5 MiB at most,
 and one whose end cannot be written never ends.
 """
-_MOST_NODES: Final = 1000
+_MOST_NODES: Final = 750
+"""Whose loads a plan predicts: what comes of it has to find room beside them."""
+RESOURCES: Final = ("cpu", "memory")
+"""What loads are told of."""
 
 Document = dict[str, Any]
 
@@ -36,6 +40,10 @@ class Gains:
     overloaded: tuple[int, int] | None = None
     nodes: Sequence[NodeLoad] = ()
     """Those that a move leaves or comes to."""
+    others: Mapping[str, float] = field(default_factory=dict)
+    """The mean load, by resource, of those that take part and that no move touches: what changes
+    there, too, the plan has not done.
+    """
 
 
 def gains_of(decided: Plan, moves: Iterable[Move], thresholds: Mapping[str, float]) -> Gains:
@@ -54,7 +62,15 @@ def gains_of(decided: Plan, moves: Iterable[Move], thresholds: Mapping[str, floa
             sum(is_above(each.after) for each in decided.nodes),
         ),
         nodes=[each for each in decided.nodes if each.node in touched],
+        others=others_of(decided.nodes, touched),
     )
+
+
+def others_of(nodes: Iterable[NodeLoad], touched: Collection[str]) -> dict[str, float]:
+    """Before the plan."""
+    found = [each.before for each in nodes if each.eligible and each.node not in touched]
+    loads = {name: [each[name] for each in found if name in each] for name in RESOURCES}
+    return {name: fmean(each) for name, each in loads.items() if each}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -158,19 +174,21 @@ def _gained(gains: Gains) -> Document:
         found["overloaded"] = {"before": before, "after": after}
     if gains.nodes:
         found["nodes"] = [_node(each) for each in gains.nodes[:_MOST_NODES]]
+    if gains.others:
+        found["others"] = shares(gains.others)
     return found
 
 
 def _node(node: NodeLoad) -> Document:
     return {
         "name": node.node,
-        "before": {**_shares(node.before), "pods": node.pods_before},
-        "after": {**_shares(node.after), "pods": node.pods_after},
+        "before": {**shares(node.before), "pods": node.pods_before},
+        "after": {**shares(node.after), "pods": node.pods_after},
     }
 
 
-def _shares(loads: Mapping[str, float]) -> Document:
-    return {name: share(loads[name]) for name in ("cpu", "memory") if name in loads}
+def shares(loads: Mapping[str, float]) -> Document:
+    return {name: share(loads[name]) for name in RESOURCES if name in loads}
 
 
 def share(percent: float) -> str:

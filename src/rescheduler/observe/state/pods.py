@@ -35,6 +35,8 @@ Original = tuple[str, str]
 """namespace/name and UID of a pod: both, for anybody may write anything into an annotation."""
 
 _FIRST_ROWS: Final = 1024
+_SPARE: Final = 8
+"""One row in so many is added when there are too few: whatever is kept of them keeps these, too."""
 # Plain numbers: the operators of an enumeration cost as much as writing a row.
 _LEAVING: Final = int(Flag.LEAVING)
 _STAYING: Final = 0xFF & ~int(Flag.LEAVING)
@@ -211,7 +213,7 @@ class PodTable:
             self._names.own().append("")
             self._uids.own().append("")
             if row >= len(self._columns.value):
-                self._columns.replace(self._columns.value.larger(2 * row))
+                self._columns.replace(self._columns.value.larger(row + row // _SPARE))
         self._rows[name] = row
         return row
 

@@ -5,7 +5,8 @@ been tried. Pure, as all planning.
 """
 
 from rescheduler.plan.whatif.changes import Change, Kind
+from rescheduler.plan.whatif.despairing import why_none
 from rescheduler.plan.whatif.finding import Remedy, remedies
 from rescheduler.plan.whatif.worlds import World
 
-__all__ = ["Change", "Kind", "Remedy", "World", "remedies"]
+__all__ = ["Change", "Kind", "Remedy", "World", "remedies", "why_none"]

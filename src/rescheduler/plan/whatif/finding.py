@@ -37,7 +37,7 @@ def remedies(world: World) -> tuple[Remedy, ...]:
     if world.is_movable:
         return ()
     found: list[Remedy] = []
-    for changes, freed in _freed(world):
+    for changes, freed in freed_worlds(world):
         if freed.is_movable:
             found.append(_needed(world, changes))
         elif not found:
@@ -45,7 +45,7 @@ def remedies(world: World) -> tuple[Remedy, ...]:
     return tuple(sorted(found, key=lambda each: each.cost)[:_MOST])
 
 
-def _freed(world: World) -> Iterator[tuple[tuple[Change, ...], World]]:
+def freed_worlds(world: World) -> Iterator[tuple[tuple[Change, ...], World]]:
     """Worlds in which no rule holds it any more, and how to get there."""
     changes: tuple[Change, ...] = ()
     while world.stays and len(changes) < _MOST_TOGETHER:

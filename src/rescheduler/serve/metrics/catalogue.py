@@ -24,7 +24,7 @@ class Family:
     help: str
     labels: tuple[str, ...] = ()
     buckets: tuple[float, ...] = ()
-    """Of a histogram: upper bounds, in seconds."""
+    """Of a histogram: upper bounds, in seconds, or as its name says."""
 
 
 _QUICK: Final = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0)
@@ -92,6 +92,35 @@ NODES: Final = _gauge("nodes", "Nodes in memory at the last pass.")
 PODS: Final = _gauge("pods", "Pods in memory at the last pass: rows of the table.")
 CLASSES: Final = _gauge("pod_classes", "Kinds of alike pods in memory; each is kept once.")
 UNREADABLE: Final = _gauge("unreadable_objects", "Objects that could not be read and are left out.")
+
+# ---------------------------------------------------------------------- plans as objects
+
+_SHARES: Final = (0.0, 0.005, 0.01, 0.02, 0.05, 0.1, 0.15, 0.2, 0.3, 0.5)
+PLANS: Final = _counter(
+    "plans_total",
+    "ReschedulePlans by what became of them. event: proposed, as somebody has to say yes, or nobody"
+    " may move anything; approved, and begun; rejected; expired; superseded; completed, each move"
+    " was made; incomplete, some were not.",
+    "event",
+)
+PLANS_WAITING: Final = _gauge("plans_waiting", "ReschedulePlans that wait for approval.")
+PREDICTION_ERROR: Final = _histogram(
+    "prediction_error_ratio",
+    "Of each plan that was observed after its end: by how much the loads of its nodes differ from"
+    " what was predicted, in the mean, as a share of allocatable.",
+    _SHARES,
+    "strategy",
+)
+PREDICTIONS_FAILING: Final = _gauge(
+    "predictions_failing",
+    "1 while the predictions of a strategy fail again and again: in three of its last five plans.",
+    "strategy",
+)
+BOUNCED: Final = _counter(
+    "bounced_pods_total",
+    "Pods that were moved again within an hour after the end of their plan, and nobody had asked"
+    " for it.",
+)
 
 # ---------------------------------------------------------------------- moves
 

@@ -43,6 +43,7 @@ class Current(Collector):
         yield catalogue.CONFIGURATION_REFUSED, bool(now.configuration_error)
         yield catalogue.SYNCED, now.is_synced
         yield catalogue.INTERVAL, now.interval_seconds
+        yield catalogue.PLANS_WAITING, now.plans.waiting
         yield from _of_moves(now.moves)
         yield from _of_pass(now.last_pass)
 
@@ -74,6 +75,7 @@ def _by_label(
         {(when,): n for when, n in (last.overloaded if last else {}).items()},
     )
     yield catalogue.REFUSED, {(kind,): n for kind, n in (last.refused if last else {}).items()}
+    yield catalogue.PREDICTIONS_FAILING, {(name,): n for name, n in now.plans.failing.items()}
     watches: Mapping[str, WatchState] = now.watches
     yield catalogue.WATCH_LAG, {(name,): each.lag_seconds for name, each in watches.items()}
     yield catalogue.BLIND_SECONDS, {(name,): blind(name) for name in watches}

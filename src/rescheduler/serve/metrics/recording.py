@@ -52,6 +52,15 @@ _OF_THE_QUEUE: Final = (
 )
 """Before a way was chosen."""
 _STRATEGIES: Final = (*strategies.ALL, BY_HAND)
+PLAN_EVENTS: Final = (
+    "proposed",
+    "approved",
+    "rejected",
+    "expired",
+    "superseded",
+    "completed",
+    "incomplete",
+)
 VERBS: Final = ("get", "list", "watch", "create", "update", "patch", "delete")
 _NO_ANSWER: Final = "<error>"
 _LAST_CODE: Final = 599
@@ -91,6 +100,9 @@ class Recorder:
         self._gaps = _counter(catalogue.WATCH_GAPS, registry)
         self._requests = _counter(catalogue.API_REQUESTS, registry)
         self._request_seconds = _histogram(catalogue.API_SECONDS, registry)
+        self._plans = _counter(catalogue.PLANS, registry)
+        self._errors = _histogram(catalogue.PREDICTION_ERROR, registry)
+        self._bounced = _counter(catalogue.BOUNCED, registry)
         self._begin_at_zero()
 
     def _begin_at_zero(self) -> None:
@@ -102,6 +114,8 @@ class Recorder:
         _each(self._move_seconds, RESULTS)
         _each(self._step_seconds, (each.value for each in Step if each is not Step.DONE))
         _each(self._plan_seconds, strategies.ALL)
+        _each(self._errors, strategies.ALL)
+        _each(self._plans, PLAN_EVENTS)
         _each(self._fallbacks, _FALLBACKS)
         _each(self._request_seconds, VERBS)
 
@@ -116,6 +130,18 @@ class Recorder:
 
     def decided(self, strategy: str, seconds: float) -> None:
         self._plan_seconds.labels(_known(strategy, _STRATEGIES, BY_HAND)).observe(seconds)
+
+    # ------------------------------------------------------------------ plans
+
+    def plan_became(self, event: str) -> None:
+        self._plans.labels(_known(event, PLAN_EVENTS, OTHER)).inc()
+
+    def predicted(self, strategy: str, error: float) -> None:
+        """`error`: as a share of allocatable."""
+        self._errors.labels(_known(strategy, _STRATEGIES, BY_HAND)).observe(error)
+
+    def bounced(self, pods: int) -> None:
+        self._bounced.inc(pods)
 
     # ------------------------------------------------------------------ moves
 

@@ -7,8 +7,9 @@ from typing import Any
 import pytest
 import yaml
 
-from rescheduler.cli.render.plan_documents import as_text, of_plan
+from rescheduler.cli.render.documents import as_text
 from rescheduler.model.moves import Plan
+from rescheduler.model.plan_documents import of_plan
 from tests.unit.cli.plans import load, move, plan_of_many, plan_of_three, stays
 
 

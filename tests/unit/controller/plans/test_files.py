@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from rescheduler.cli.render import plan_documents
+from rescheduler.cli.render import documents
 from rescheduler.controller.plans import files
 from rescheduler.errors import ConfigurationError
-from rescheduler.model import reschedule_plan
+from rescheduler.model import plan_documents, reschedule_plan
 from rescheduler.model.moves import Move, Plan, Way
 from rescheduler.model.reschedule_plan import Gains, Made, Origin
 
@@ -52,7 +52,7 @@ def read(document: object) -> files.PlanFile:
 
 @pytest.mark.parametrize("form", ["json", "yaml"])
 def test_what_the_command_prints_is_read(form: str) -> None:
-    found = files.read(plan_documents.as_text(of_command(), form), "plan")
+    found = files.read(documents.as_text(of_command(), form), "plan")
     assert [(each.full_name, each.source, each.target) for each in found.moves] == [
         ("shop/web-1", "a", "b"),
         ("shop/web-2", "a", "b"),

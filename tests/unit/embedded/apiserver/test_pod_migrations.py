@@ -20,7 +20,10 @@ def test_every_rule_of_the_resource_definition_has_its_meaning() -> None:
         found = {each["rule"] for each in schema.get("x-kubernetes-validations", ())}
         return found.union(*map(rules, schema.get("properties", {}).values()))
 
-    assert rules(pod_migrations.schema()) == {pod_migrations.UNCHANGED, *pod_migrations.RULES}
+    assert rules(pod_migrations.DEFINITION.schema) == {
+        pod_migrations.UNCHANGED,
+        *pod_migrations.RULES,
+    }
 
 
 def test_what_is_not_given_is_filled_in(server: Server) -> None:
@@ -96,7 +99,7 @@ def test_durations(server: Server, duration: str) -> None:
 
 
 def test_every_field_but_the_target_stays() -> None:
-    spec = pod_migrations.schema()["properties"]["spec"]
+    spec = pod_migrations.DEFINITION.schema["properties"]["spec"]
     assert {*pod_migrations.NEEDED, *pod_migrations.OPTIONAL, "target"} == {*spec["properties"]}
     assert {*spec["required"]} == {*pod_migrations.NEEDED}
 

@@ -43,7 +43,7 @@ def test_every_rule_of_the_resource_definition_has_its_meaning() -> None:
         return found.union(*map(rules, schema.get("properties", {}).values()))
 
     known = {reschedule_plans.UNCHANGED, reschedule_plans.SHORT_NAME}
-    assert rules(reschedule_plans.schema()) == known
+    assert rules(reschedule_plans.DEFINITION.schema) == known
 
 
 def test_what_we_write_is_taken_as_it_is() -> None:

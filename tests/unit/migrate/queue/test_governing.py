@@ -27,13 +27,14 @@ def test_trouble_halves_once_and_success_brings_it_back() -> None:
 def test_failures_in_a_row_pause_and_then_one_is_tried() -> None:
     breaker = Breaker(CircuitBreaker(failures=3, pause_seconds=60.0))
     for _ in range(2):
-        breaker.learn(BAD, 0.0)
+        assert not breaker.learn(BAD, 0.0)
     assert not breaker.is_on_trial
-    breaker.learn(BAD, 10.0)
+    assert breaker.learn(BAD, 10.0)
+    assert not breaker.learn(BAD, 10.0)  # it was under way, and opens nothing
     assert breaker.pause_left(10.0) == 60.0
     assert breaker.pause_left(70.0) == 0.0
     assert breaker.is_on_trial
-    breaker.learn(BAD, 75.0)
+    assert breaker.learn(BAD, 75.0)
     assert breaker.pause_left(75.0) == 60.0
     breaker.learn(GOOD, 140.0)
     assert not breaker.is_on_trial

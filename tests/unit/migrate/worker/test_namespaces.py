@@ -7,8 +7,9 @@ from typing import Any, cast
 import msgspec
 
 from rescheduler.clock import SystemClock
-from rescheduler.kube import Event, KubeApi, Listing, Whole, sealed
+from rescheduler.kube import Event, Known, KubeApi, Listing, Whole, sealed
 from rescheduler.migrate.worker.namespaces import Mirror, Namespaces, Shared
+from rescheduler.migrate.worker.view_building import WATCHED
 from rescheduler.model import names
 from rescheduler.wire import PODS, Resource
 
@@ -65,9 +66,14 @@ class Server:
         self._events = events
 
     async def listing(
-        self, resource: Resource, *, namespace: str | None = None, whole: Whole | None = None
+        self,
+        resource: Resource,
+        *,
+        namespace: str | None = None,
+        whole: Whole | None = None,
+        known: Known | None = None,
     ) -> Listing:
-        del resource, namespace, whole
+        del resource, namespace, whole, known
         return Listing([pod(5)], "5")
 
     async def watch(
@@ -146,20 +152,36 @@ def test_what_is_read_neither_brings_back_nor_outdates_what_the_watch_told() -> 
         assert list(mirror.objects) == known
 
 
+def test_what_is_read_live_is_the_same_object_if_it_has_not_changed() -> None:
+    here = pod(5)
+    mirror = mirror_of(here)
+    assert mirror.known("web", "5") is here
+    assert mirror.known("web", "6") is None
+    assert mirror.known("db", "5") is None
+
+
 class Asked(Server):
     """Remembers which pods are to be whole."""
 
     def __init__(self) -> None:
         super().__init__()
         self.whole: Whole | None = None
+        self.known: set[Resource] = set()
 
     async def listing(
-        self, resource: Resource, *, namespace: str | None = None, whole: Whole | None = None
+        self,
+        resource: Resource,
+        *,
+        namespace: str | None = None,
+        whole: Whole | None = None,
+        known: Known | None = None,
     ) -> Listing:
         if resource == PODS:
             self.whole = whole
         else:
             assert whole is None
+        if known is not None:
+            self.known.add(resource)
         return await super().listing(resource, namespace=namespace)
 
 
@@ -176,3 +198,4 @@ async def test_pods_that_are_moved_and_their_copies_are_kept_whole() -> None:
             assert whole(copy)
         assert not whole(copy)
         assert not whole({"uid": "c"})
+        assert server.known == set(WATCHED)

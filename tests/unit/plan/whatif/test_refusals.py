@@ -13,7 +13,7 @@ from rescheduler.config import Configuration
 from rescheduler.model.columns import NONE
 from rescheduler.plan.desk import Desk
 from rescheduler.plan.explaining import row_of
-from rescheduler.plan.whatif import Change, World, remedies
+from rescheduler.plan.whatif import Change, World, remedies, why_none
 from tests.unit.plan.support import random_workloads
 from tests.unit.plan.support.cluster_objects import Object
 from tests.unit.plan.support.made_changes import Hands
@@ -74,12 +74,14 @@ def made(
 def test_the_change_named_lets_the_pod_move_and_half_of_it_does_not() -> None:
     kinds: Counter[str] = Counter()
     helpless: Counter[tuple[str, ...]] = Counter()
+    told: Counter[str] = Counter()
     halves = 0
     for objects, settings, world in islice(refused(), REFUSALS):
         pod = world.desk.name(world.row)
         found = remedies(world)
         if not found:
             helpless[world.stays] += 1
+            told[why_none(world)] += 1
         for remedy in found:
             changes = remedy.changes
             assert is_movable(made(objects, settings, changes), pod), (pod, remedy)
@@ -101,6 +103,8 @@ def test_the_change_named_lets_the_pod_move_and_half_of_it_does_not() -> None:
         f"quantities; nothing named for {sum(helpless.values())}, of which "
         f"{sum(unexplained.values())} could have had a remedy; {dict(kinds)}"
     )
+    print(dict(told))  # noqa: T201 - the same
+    assert "" not in told  # of each it is said why
     assert sum(unexplained.values()) <= REFUSALS // 20, unexplained
     assert halves > REFUSALS // 10
     assert len(kinds) >= 10, kinds

@@ -1,27 +1,18 @@
-"""A plan, and its curve, as documents for machines. Pure.
+"""A plan as a document for machines: of commands, of files and of the dashboard. Pure.
 
 The same plan gives the same bytes.
 """
 
 import math
-import re
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
-import msgspec
-
 from rescheduler.model.moves import Imbalance, Move, NodeLoad, Plan, Refusal, Report
-from rescheduler.plan.curve import Curve, Point
 
 Document = dict[str, Any]
 
 API_VERSION: Final = "rescheduler.io/v1alpha1"
 _DECIMALS: Final = 3
-_NOT_PLAIN: Final = re.compile(r"[^\n -~]")
-_FIRST_OF_TWO: Final = 0x10000
-"""From this character on, JSON writes two numbers."""
-_WIDEST: Final = 2**31 - 1
-"""Of a line of YAML: strings stay whole."""
 
 
 def of_plan(plan: Plan) -> Document:
@@ -45,29 +36,6 @@ def with_origin(document: Document, taken_at: str, cluster: str) -> Document:
     types = {key: document[key] for key in ("apiVersion", "kind")}
     known = {"takenAt": taken_at, "cluster": cluster}
     return {**types, **{key: value for key, value in known.items() if value}, **document}
-
-
-def of_curve(found: Curve) -> Document:
-    return {
-        "apiVersion": API_VERSION,
-        "kind": "Curve",
-        "loads": found.word,
-        "maxReschedulePods": found.chosen or 0,
-        "inFlight": found.in_flight,
-        "now": _point(found.now),
-        "points": [{"limit": each.limit, **_point(each)} for each in found.points],
-        "isWhole": found.is_whole,
-    }
-
-
-def _point(point: Point) -> Document:
-    return {
-        "moves": point.moves,
-        "asked": point.asked,
-        "strategies": dict(point.by_strategy),
-        "imbalance": numbers(point.imbalances),
-        "overloaded": point.overloaded,
-    }
 
 
 def move(move: Move) -> Document:
@@ -128,32 +96,3 @@ def numbers(figures: Mapping[str, float]) -> dict[str, float | None]:
 def number(figure: float) -> float | None:
     """What is not known is neither a number in JSON nor in YAML."""
     return round(float(figure), _DECIMALS) if math.isfinite(figure) else None
-
-
-# ------------------------------------------------------------------ as text
-
-
-def as_text(document: Document, form: str) -> str:
-    return _as_yaml(document) if form == "yaml" else _as_json(document)
-
-
-def _as_json(document: Document) -> str:
-    text = msgspec.json.format(msgspec.json.encode(document), indent=2).decode()
-    # A terminal may obey characters that JSON allows as they are; they stand in strings only.
-    return _NOT_PLAIN.sub(lambda found: _escaped(found[0]), text) + "\n"
-
-
-def _escaped(character: str) -> str:
-    number = ord(character)
-    if number < _FIRST_OF_TWO:
-        return f"\\u{number:04x}"
-    number -= _FIRST_OF_TWO
-    return f"\\u{0xD800 + (number >> 10):04x}\\u{0xDC00 + (number & 0x3FF):04x}"
-
-
-def _as_yaml(document: Document) -> str:
-    import yaml  # slow to import, and seldom asked for
-
-    # The one in C is many times faster, and writes the same.
-    dumper = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
-    return str(yaml.dump(document, Dumper=dumper, sort_keys=False, width=_WIDEST))

@@ -1,7 +1,8 @@
-"""What is explained of a pod, a node or a plan, as documents for machines. Pure."""
+"""What is explained of a pod, a node or a plan, and the curve, as documents for machines. Pure."""
 
-from rescheduler.cli.render import plan_documents
-from rescheduler.cli.render.plan_documents import Document
+from rescheduler.model import plan_documents
+from rescheduler.model.plan_documents import Document
+from rescheduler.plan.curve import Curve, Point
 from rescheduler.plan.explaining import Explanation
 from rescheduler.plan.explaining_nodes import NodeExplanation, Resident
 from rescheduler.plan.explaining_plans import PlanExplanation, Staying
@@ -36,6 +37,7 @@ def of_pod(explained: Explanation) -> Document:
         "refusals": list(explained.refusals),
         "strategies": [*map(plan_documents.report, explained.reports)],
         "remedies": [*map(_remedy, explained.remedies)],
+        "nothingHelps": explained.nothing_helps or None,
     }
 
 
@@ -66,6 +68,7 @@ def _resident(each: Resident) -> Document:
         "leaves": each.leaves,
         "reasons": list(each.reasons),
         "remedies": [*map(_remedy, each.remedies)],
+        "nothingHelps": each.nothing_helps or None,
     }
 
 
@@ -84,6 +87,7 @@ def _staying(each: Staying) -> Document:
         "reasons": list(each.reasons),
         "asked": each.pods[0],
         "remedies": [*map(_remedy, each.remedies)],
+        "nothingHelps": each.nothing_helps or None,
     }
 
 
@@ -99,4 +103,27 @@ def _change(change: Change) -> Document:
         "words": change.words,
         **({"amount": change.amount} if change.amount is not None else {}),
         "details": dict(change.details),
+    }
+
+
+def of_curve(found: Curve) -> Document:
+    return {
+        "apiVersion": plan_documents.API_VERSION,
+        "kind": "Curve",
+        "loads": found.word,
+        "maxReschedulePods": found.chosen or 0,
+        "inFlight": found.in_flight,
+        "now": _point(found.now),
+        "points": [{"limit": each.limit, **_point(each)} for each in found.points],
+        "isWhole": found.is_whole,
+    }
+
+
+def _point(point: Point) -> Document:
+    return {
+        "moves": point.moves,
+        "asked": point.asked,
+        "strategies": dict(point.by_strategy),
+        "imbalance": plan_documents.numbers(point.imbalances),
+        "overloaded": point.overloaded,
     }
