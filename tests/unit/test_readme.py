@@ -57,6 +57,13 @@ def test_a_readme_goes_from_what_it_is_to_where_to_read_on(readme: str) -> None:
     assert longest <= 45  # a screen
 
 
+@readmes
+def test_two_commands_carry_a_newcomer(readme: str) -> None:
+    first, second, *_ = [line for block in blocks(readme, "console", "") for line in shown(block)]
+    assert [first, second] == ["make demo", "make test"]
+    assert f'part "test" {second}' in (ROOT / ".ci/run").read_text()
+
+
 def blocks(readme: str, language: str, about: str) -> Iterator[str]:
     text = (ROOT / readme).read_text()
     for each in re.findall(rf"```{language}\n(.*?)```", text, re.DOTALL):
