@@ -60,13 +60,15 @@ class Page:
         assert answer.status == 200, answer.body
         return answer.json
 
-    async def shows(self, what: str, condition: Callable[[Any], bool], *path: str) -> Any:  # noqa: ANN401
+    async def shows(
+        self, what: str, condition: Callable[[Any], bool], *path: str, query: str = ""
+    ) -> Any:  # noqa: ANN401
         """As soon as what is answered there is so."""
         found: list[Any] = []
 
         async def is_so() -> bool:
             try:
-                answer = await self.ask(*path)
+                answer = await self.ask(*path, query=query)
             except OSError:
                 return False  # nobody listens yet
             if answer.status != 200:
