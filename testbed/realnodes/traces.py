@@ -41,6 +41,8 @@ _SETTINGS = (
 OURS = "RESCHEDULER_TESTBED_RUN"
 """In the environment of all that is started by a run: by it its processes are known."""
 _NAMESPACES = ("cgroup", "ipc", "mnt", "net", "pid", "uts")
+_UNKNOWN = ""
+"""The namespace of a process that has ended, or of which it is not told. Not one that two share."""
 
 
 def of_the_machine() -> dict[str, list[str]]:
@@ -121,7 +123,7 @@ def _is_in_use(place: Path) -> bool:
 def namespaces_of(pids: Iterable[int]) -> set[str]:
     """Those that these processes do not share with us."""
     found = {_namespace(str(pid), kind) for pid in pids for kind in _NAMESPACES}
-    return found - {_namespace("self", kind) for kind in _NAMESPACES}
+    return found - {_namespace("self", kind) for kind in _NAMESPACES} - {_UNKNOWN}
 
 
 def inhabitants(namespaces: set[str]) -> list[str]:
@@ -142,7 +144,7 @@ def _namespace(pid: str, kind: str) -> str:
     try:
         return str(Path(f"/proc/{pid}/ns/{kind}").readlink())
     except OSError:
-        return ""  # it has ended
+        return _UNKNOWN
 
 
 def _setting(name: str) -> str:
