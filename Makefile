@@ -112,7 +112,7 @@ test-versions: .venv/installed-dev ## Run scenarios on every supported Kubernete
 .PHONY: crash-matrix
 crash-matrix: controlplane ## Disturb migrations at every write, by crashes, pauses, users and faults: all cases on a real control plane, of which CI draws some
 	CLUSTERS=real CRASH_MATRIX=all USER_MATRIX=all FAULT_MATRIX=all UPGRADE_MATRIX=all $(BIN)/python -m pytest -n 4 \
-		tests/scenarios/test_upgrade.py tests/scenarios/test_crash_matrix.py tests/scenarios/test_pausing_matrix.py tests/scenarios/test_user_wins.py \
+		tests/scenarios/test_upgrade.py tests/scenarios/test_upgrade_plans.py tests/scenarios/test_crash_matrix.py tests/scenarios/test_pausing_matrix.py tests/scenarios/test_user_wins.py \
 		tests/scenarios/test_api_faults.py tests/scenarios/test_watch_faults.py tests/cluster/test_guard_crashes.py
 
 .PHONY: converging
@@ -131,13 +131,14 @@ fit-oracle: controlplane ## Hold N=100000 verdicts on what fits where against th
 MKDOCS := NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs
 
 .PHONY: check
-check: .venv/installed-dev dashboard/node_modules/.checked ## Format, lint, types, layers, of the page too; links of the docs, and that generated files are up to date
+check: .venv/installed-dev dashboard/node_modules/.checked ## Format, lint, types, layers, of the page too; links of the docs, their commands that need no cluster, and that generated files are up to date
 	$(BIN)/ruff format --check
 	$(BIN)/ruff check
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/python -m tools.generate --check
 	@folder=$$(mktemp -d) && trap "rm -r $$folder" EXIT && $(MKDOCS) build --strict --site-dir "$$folder"
+	$(BIN)/python -m pytest -q -n 2 tests/unit/test_documented_commands.py
 
 .PHONY: docs
 docs: .venv/installed-dev ## Build the documentation into site/, for any web server

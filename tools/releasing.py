@@ -20,10 +20,14 @@ from rescheduler import __version__
 MATERIALS: Final = "sbom.cdx.json"
 _IN_THE_WHEEL: Final = (
     "rescheduler/crd.yaml",
+    "rescheduler/plan-crd.yaml",
     "rescheduler/py.typed",
     "rescheduler/config/schema.json",
-    "rescheduler/manifests/rbac.yaml",
+    "rescheduler/config/starting.yaml",
+    "rescheduler/manifests/config.yaml",
     "rescheduler/manifests/deployment.yaml",
+    "rescheduler/manifests/policies.yaml",
+    "rescheduler/manifests/rbac.yaml",
     "rescheduler/serve/dashboard/page/index.html",
     "rescheduler/serve/dashboard/page/licenses.md",
 )

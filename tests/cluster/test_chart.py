@@ -68,6 +68,8 @@ def _read(document: Object) -> Object:
         (["mode=Auto", WITH_POLICY, "monitoring.enabled=true"], ["monitoring"]),
         (["mode=Auto", WITH_POLICY, "guard.enabled=true"], ["guard"]),
         (["mode=Auto", WITH_POLICY, "extender.enabled=true"], ["extender"]),
+        (["mode=Auto", WITH_POLICY, "dashboard.enabled=true"], ["dashboard"]),
+        (["dashboard.enabled=true"], ["dashboard", "read-only"]),
         (
             [
                 "mode=Auto",
@@ -75,8 +77,10 @@ def _read(document: Object) -> Object:
                 "guard.enabled=true",
                 "extender.enabled=true",
                 "dashboard.enabled=true",
+                "networkPolicy.enabled=true",
+                "monitoring.enabled=true",
             ],
-            ["guard", "extender", "dashboard"],
+            ["guard", "extender", "dashboard", "network-policy", "monitoring"],
         ),
         (
             ["networkPolicy.enabled=true", "monitoring.enabled=true"],
@@ -184,6 +188,16 @@ async def test_a_guard_that_is_elsewhere_is_asked_by_its_url_alone(tmp_path: Pat
     found = by_name(await Helm(tmp_path)("template", "rescheduler", CHART, *values))
     [only] = found["ValidatingWebhookConfiguration", "rescheduler-guard"]["webhooks"]
     assert only["clientConfig"] == {"url": url}
+
+
+async def test_a_package_of_it_is_the_same(tmp_path: Path) -> None:
+    """As a release has it."""
+    helm = Helm(tmp_path)
+    said = await helm("package", CHART, "-d", str(tmp_path))
+    package = said.strip().rpartition(" ")[2]
+    assert package.startswith(f"{tmp_path}/kube-rescheduler-")
+    printed = await helm("template", "rescheduler", package)
+    assert by_name(printed) == by_name(await helm("template", "rescheduler", CHART))
 
 
 async def test_it_belongs_into_one_namespace(tmp_path: Path) -> None:

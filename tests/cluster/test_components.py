@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from testbed.api import Object
 from testbed.instance import Instance
 from tests.cluster.kubectl import (
     BROUGHT,
@@ -42,8 +43,10 @@ ACTING = LOOKING | MOVING | POLICY | DEPLOYED | {BUDGET}
             ACTING.union(*BROUGHT.values()),
         ),
         (
-            ["network-policy", "monitoring", "read-only"],
-            LOOKING | DEPLOYED | BROUGHT["network-policy"] | BROUGHT["monitoring"],
+            ["network-policy", "monitoring", "dashboard", "read-only"],
+            LOOKING.union(
+                DEPLOYED, *(BROUGHT[each] for each in ("network-policy", "monitoring", "dashboard"))
+            ),
         ),
     ],
     ids=[
@@ -82,8 +85,12 @@ async def test_installed_and_gone(
 async def _versions(kube: Kubectl, folder: str) -> dict[str, str]:
     found = json.loads(await kube("get", "-k", folder, "-o", "json"))["items"]
     return {
-        f"{each['kind']}/{each['metadata']['name']}": each["metadata"]["resourceVersion"]
+        f"{each['kind']}/{each['metadata']['name']}": str(each["metadata"][_version_of(each)])
         for each in found
-        # Its status is written by the API server, whenever it comes to it.
-        if each["kind"] != "CustomResourceDefinition"
     }
+
+
+def _version_of(item: Object) -> str:
+    """The status of a definition is written by the API server, whenever it comes to it."""
+    is_definition = item["kind"] == "CustomResourceDefinition"
+    return "generation" if is_definition else "resourceVersion"

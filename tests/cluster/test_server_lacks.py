@@ -9,6 +9,7 @@ import pytest
 from testbed import build, versions
 from testbed.instance import Instance
 from testbed.world import World
+from tests.cluster.kubectl import EVERYTHING, WITHOUT_POLICY, Kubectl, composed
 from tests.scenarios.deploying import deploy_web
 
 DOCS = Path(__file__).parents[2] / "docs"
@@ -43,3 +44,19 @@ async def test_the_guide_says_what_this_version_has(instance: Instance, guide: s
     found = await versions.row(instance)
     assert found.startswith(f"| {build.read_pins().version.removeprefix('v')} |")
     assert found in (DOCS / guide).read_text().splitlines()
+
+
+async def test_what_the_server_has_no_kind_for_can_be_left_out(
+    instance: Instance, kubectl: Path, tmp_path: Path
+) -> None:
+    """Of the manifests; nothing is installed, as the server is only asked."""
+    kube = Kubectl(kubectl, instance, tmp_path)
+    asking = ("apply", "--dry-run=server", "-k")
+    applied = await kube.run(*asking, str(EVERYTHING))
+    lacks = build.DEFAULT_MINOR in LACKS
+    assert ('no matches for kind "MutatingAdmissionPolicy"' in applied.stderr) == lacks
+    assert (applied.returncode == 0) != lacks, applied.stderr
+    await kube(*asking, str(WITHOUT_POLICY))
+    monitored = await kube.run(*asking, composed(tmp_path / "mine", "monitoring"))
+    assert monitored.returncode == 1
+    assert 'no matches for kind "ServiceMonitor"' in monitored.stderr

@@ -23,6 +23,7 @@ from rescheduler.controller.guarding.webhook_configuration import WebhookConfigu
 from rescheduler.embedded import virtual_time
 from rescheduler.embedded.kinds import KINDS
 from rescheduler.kube import Object
+from rescheduler.observe import files as snapshot_files
 from testbed.builders import deployment
 from tests.scenarios import left_behind
 from tests.scenarios.embedded_process import speaking_apart
@@ -36,8 +37,9 @@ ROOT = Path(__file__).parents[2]
 
 
 def write(folder: Path) -> None:
-    """Into the folder of a version, which has its migrations already."""
-    shutil.copy(ROOT / "src/rescheduler/crd.yaml", folder / left_behind.DEFINITION)
+    """Into the folder of a version, which has its migrations and plans already."""
+    for definition in (left_behind.DEFINITION, left_behind.PLAN_DEFINITION):
+        shutil.copy(ROOT / "src/rescheduler" / definition, folder / definition)
     _write_configurations(folder / left_behind.CONFIGURATIONS)
     with tempfile.TemporaryDirectory() as scratch, speaking_apart():
         objects = virtual_time.run(_installed(Path(scratch)))
@@ -76,8 +78,9 @@ def _write_documents(folder: Path, nodes: list[Object], scratch: Path) -> None:
     items = [*nodes, *scenes[len(scenes) // 2].objects]
     listed.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": items}))
     _printed("snapshot", "save", "-f", str(listed), str(folder / "migrating.json"))
-    example = ROOT / "docs/examples/uneven-cluster.json"
-    _printed("snapshot", "save", "-f", str(example), str(cluster))
+    example = snapshot_files.load(str(ROOT / "docs/examples/uneven-cluster.json"))
+    # As of a live cluster: only then a plan says of when it is, and can be applied.
+    snapshot_files.save(str(cluster), example.snapshot, taken_at=left_behind.TAKEN_AT)
     (folder / "plan.json").write_text(_printed("plan", "-f", str(cluster), "-o", "json"))
     scenario.write_text(yaml.safe_dump(left_behind.SCENARIO))
 
@@ -106,9 +109,9 @@ async def _installed(folder: Path) -> list[Object]:
         settings: dict[str, Any] = {**left_behind.MAINTAINING, **election(world)}
         async with controller(world, **settings) as running:
             await running.says("pass ended", times=2)
-            paused = await as_admin(
-                world, "pause", "--config", str(world.configuration(**settings)), "--reason", "why"
-            )
+            path = str(world.configuration(**settings))
+            said = ("--reason", "why", "--by", left_behind.WHO_PAUSED)
+            paused = await as_admin(world, "pause", "--config", path, *said)
             assert paused.code == 0, paused
         await _guard(world)
         return list(_kept_by_us(world))

@@ -23,14 +23,18 @@ from tests.scenarios.own_cluster import OwnCluster, OwnControlPlane, OwnEmbedded
 
 LEFT: Final = Path(__file__).parents[1] / "left_behind"
 """A folder for each version."""
-MIGRATIONS, CONFIGURATIONS, DOCUMENTS = "migrations", "configurations", "documents"
-DEFINITION, INSTALLED = "crd.yaml", "installed.json"
+MIGRATIONS, PLANS = "migrations", "plans"
+CONFIGURATIONS, DOCUMENTS = "configurations", "documents"
+DEFINITION, PLAN_DEFINITION, INSTALLED = "crd.yaml", "plan-crd.yaml", "installed.json"
+TAKEN_AT: Final = "2026-01-05T00:00:00Z"
+"""The snapshot with its plan."""
 SEED: Final = 20_260_105
 """Of its own: else a cluster that it is laid into would draw the same UIDs for what it makes."""
 NAMESPACE: Final = "left-behind"
 """In which all of it was made, and of which the names of its nodes are."""
 VERSIONS: Final = sorted(each.name for each in LEFT.iterdir())
 
+WHO_PAUSED: Final = "ann"
 GUARD_SECRET: Final = "rescheduler-guard-tls"  # noqa: S105 - a name
 RESCHEDULING: Final = "scheduler.alpha.kubernetes.io/rescheduling"
 MAINTENANCE: Final = "scheduler.alpha.kubernetes.io/maintenance"
@@ -59,7 +63,10 @@ _NAME_FORMAT: Final = "%Y%m%dt%H%M%S"
 _RESOURCES: Final = {kind.name: kind.resource for kind in KINDS}
 _BY_THE_API: Final = ("Service",)
 """Whose addresses the API server allots; nobody goes by their UIDs."""
-_REGISTRY: Final = {"PodMigration": "rescheduler.io/podmigrations"}
+_REGISTRY: Final = {
+    "PodMigration": "rescheduler.io/podmigrations",
+    "ReschedulePlan": "rescheduler.io/rescheduleplans",
+}
 """Where the API server keeps a kind, where it does not call it by its plural."""
 
 
@@ -68,6 +75,7 @@ class Scene:
     """Everything in a namespace after a write of ours."""
 
     way: str
+    """Of moving a pod; of plans the name of their story."""
     number: int
     """Of the write; 0: before the first."""
     write: str
@@ -99,8 +107,8 @@ def without_its_host(text: str) -> str:
 
 
 @cache
-def scenes(version: str, way: str) -> list[Scene]:
-    document: dict[str, Any] = json.loads((LEFT / version / MIGRATIONS / f"{way}.json").read_text())
+def scenes(version: str, way: str, kept: str = MIGRATIONS) -> list[Scene]:
+    document: dict[str, Any] = json.loads((LEFT / version / kept / f"{way}.json").read_text())
     objects = document["objects"]
     return [
         Scene(
@@ -117,6 +125,10 @@ def scenes(version: str, way: str) -> list[Scene]:
 
 def ways(version: str) -> list[str]:
     return sorted(path.stem for path in (LEFT / version / MIGRATIONS).iterdir())
+
+
+def stories(version: str) -> list[str]:
+    return sorted(path.stem for path in (LEFT / version / PLANS).iterdir())
 
 
 def installed(version: str, namespace: str) -> list[Object]:

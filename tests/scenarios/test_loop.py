@@ -203,3 +203,16 @@ async def test_a_dry_run_plans_and_changes_nothing(world: World) -> None:
     assert (would["source"], would["target"]) == (full, empty)
     assert "would move 2" in ended["summary"]
     assert audit.writes() == []
+
+
+async def test_below_every_threshold_nothing_is_planned(world: World) -> None:
+    """And it says by which figures; lower thresholds plan."""
+    await deploy_web(world, 3)
+    high = dict.fromkeys(("imbalanceThreshold", "cpuThreshold", "memoryThreshold"), 99)
+    async with controller(world, **high, reschedulingInterval="1s", **election(world)) as running:
+        ended = await running.says("pass ended", times=2)
+    assert ended["planned"] == 0
+    assert "not above the threshold of 99" in ended["summary"]
+    assert await world.records() == []
+    async with controller(world, reschedulingInterval="1s", **election(world)) as running:
+        await running.says("pass ended", where=lambda line: line["planned"] > 0)

@@ -113,6 +113,7 @@ async def test_a_pause_a_maintenance_and_a_guard_are_taken_over(
     told = (await as_admin(world, "status", "--config", path)).out
     assert "paused" in told
     assert "why" in told
+    assert left_behind.WHO_PAUSED in told
     async with controller(world, **settings) as running:
         await running.says(SAYS_PAUSED)
         held = (await world.api.get("Lease", world.name, "rescheduler"))["spec"]

@@ -2,6 +2,7 @@
 
 import gzip
 import re
+import shlex
 import subprocess
 from pathlib import Path
 
@@ -24,6 +25,12 @@ SHORTER = " --hours 0.02"
 """A simulated day takes half a minute; that its figures are right others show."""
 CLUSTER = "docs/examples/uneven-cluster.json"
 
+
+def _text(page: str) -> str:
+    """Without what it shows as blocks."""
+    return re.sub(r"(?ms)^```.*?^```$", "", (ROOT / page).read_text())
+
+
 ALL = everywhere()
 TO_RUN = sorted(
     {
@@ -32,7 +39,11 @@ TO_RUN = sorted(
         if not (each.needs_cluster or is_excepted(each) or each.text.startswith("make "))
     }
 )
-MAKE = sorted({each.text for each in ALL if each.text.startswith("make ")})
+IN_TEXT = re.compile(r"`(make [A-Za-z][^`]*)`")
+MAKE = sorted(
+    {each.text for each in ALL if each.text.startswith("make ")}
+    | {" ".join(each.split()) for page in PAGES for each in IN_TEXT.findall(_text(page))}
+)
 
 
 @pytest.fixture
@@ -58,7 +69,7 @@ def test_it_runs_and_prints_what_is_shown(command: str, clone: Path) -> None:
 @pytest.mark.parametrize("command", MAKE)
 def test_make_knows_it(command: str) -> None:
     """What it does is run by whoever runs these tests, or stands among the exceptions."""
-    program, *targets = command.split()
+    program, *targets = shlex.split(command)
     asked = [program, "--dry-run", *targets]
     ended = subprocess.run(asked, cwd=ROOT, capture_output=True, text=True, check=False, timeout=60)
     assert ended.returncode == 0, ended.stderr

@@ -4,6 +4,7 @@ code of today, and mean the same.
 
 import json
 from collections.abc import Iterator
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -13,9 +14,11 @@ import yaml
 
 from rescheduler import config
 from rescheduler.cli.render import documents
+from rescheduler.controller.plans import files as plan_files
 from rescheduler.model import plan_documents
 from rescheduler.observe import files as snapshot_files
 from rescheduler.plan import plan
+from rescheduler.plan.explaining import cluster_of
 from rescheduler.simulation import scenario_files
 from tests.scenarios import left_behind
 
@@ -44,8 +47,25 @@ def test_a_snapshot_is_read_and_a_plan_still_says_what_it_said(left: Path) -> No
     then = json.loads((folder / "plan.json").read_text())
     assert then["moves"]
     decided = plan(loaded.snapshot, config.Configuration())
-    now = json.loads(documents.as_text(plan_documents.of_plan(decided), "json"))
+    document = plan_documents.with_origin(
+        plan_documents.of_plan(decided), loaded.taken_at, cluster_of(loaded.snapshot)
+    )
+    now = json.loads(documents.as_text(document, "json"))
     assert set(places(then)) <= set(places(now))
+
+
+@OF_EACH
+def test_its_plans_can_be_applied_from_files(left: Path) -> None:
+    """What it printed, and what it kept in clusters and `get plans -o yaml` prints."""
+    printed = left / left_behind.DOCUMENTS / "plan.json"
+    read = plan_files.read(printed.read_text(), printed.name)
+    assert read.moves
+    assert read.taken_at == datetime.fromisoformat(left_behind.TAKEN_AT)
+    for story in left_behind.stories(left.name):
+        for each in left_behind.scenes(left.name, story, left_behind.PLANS)[-1].objects:
+            if each["kind"] == "ReschedulePlan":
+                found = plan_files.read(json.dumps(each), story)
+                assert len(found.moves) == each["spec"]["total"]
 
 
 def places(document: object, path: str = "") -> Iterator[str]:
@@ -75,7 +95,13 @@ def schema_of(path: Path) -> Schema:
     return schema
 
 
-NOW = ROOT / "src/rescheduler/crd.yaml"
+NOW = ROOT / "src/rescheduler"
+DEFINITIONS = {
+    left_behind.DEFINITION: ("PodMigration", left_behind.MIGRATIONS),
+    left_behind.PLAN_DEFINITION: ("ReschedulePlan", left_behind.PLANS),
+}
+"""What each defines, and where such objects are kept."""
+OF_EACH_KIND = pytest.mark.parametrize("definition", DEFINITIONS)
 
 
 def parts(schema: Schema, path: str = "") -> Iterator[tuple[str, Schema]]:
@@ -87,11 +113,12 @@ def parts(schema: Schema, path: str = "") -> Iterator[tuple[str, Schema]]:
 
 
 @OF_EACH
-def test_every_record_that_it_could_store_stays_valid(left: Path) -> None:
+@OF_EACH_KIND
+def test_every_object_that_it_could_store_stays_valid(left: Path, definition: str) -> None:
     """What was allowed is allowed: no field is gone or of another type, none is needed that was
     not, no word of a list is gone, no bound is narrower.
     """
-    then, now = dict(parts(schema_of(left / left_behind.DEFINITION))), dict(parts(schema_of(NOW)))
+    then, now = (dict(parts(schema_of(folder / definition))) for folder in (left, NOW))
     assert set(then) <= set(now)
     for path, old in then.items():
         new = now[path]
@@ -108,20 +135,28 @@ def test_every_record_that_it_could_store_stays_valid(left: Path) -> None:
 
 
 @OF_EACH
-def test_every_record_that_it_left_is_valid(left: Path) -> None:
-    checked = jsonschema.Draft202012Validator(schema_of(NOW))
-    for way in left_behind.ways(left.name):
-        for scene in left_behind.scenes(left.name, way):
-            for each in scene.objects:
-                if each["kind"] == "PodMigration":
-                    checked.validate(each)
+@OF_EACH_KIND
+def test_every_object_that_it_left_is_valid(left: Path, definition: str) -> None:
+    checked = jsonschema.Draft202012Validator(schema_of(NOW / definition))
+    kind, kept = DEFINITIONS[definition]
+    found = {
+        json.dumps(each): each
+        for path in sorted((left / kept).iterdir())
+        for scene in left_behind.scenes(left.name, path.stem, kept)
+        for each in scene.objects
+        if each["kind"] == kind
+    }
+    assert len(found) > 25
+    for each in found.values():
+        checked.validate(each)
 
 
-def test_the_schema_is_structural() -> None:
+@OF_EACH_KIND
+def test_the_schema_is_structural(definition: str) -> None:
     """As Kubernetes asks for it: every part has a type, or is an integer or a string by its own
     extension; so nothing is stored that was not meant.
     """
-    for path, each in parts(schema_of(NOW)):
+    for path, each in parts(schema_of(NOW / definition)):
         assert "type" in each or each.get("x-kubernetes-int-or-string"), path
         assert not each.get("x-kubernetes-preserve-unknown-fields"), path
         assert "additionalProperties" not in each, path

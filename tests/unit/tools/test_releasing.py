@@ -25,6 +25,10 @@ Description-Content-Type: text/markdown
 """
 IN_THE_WHEEL = {
     "rescheduler/crd.yaml": "",
+    "rescheduler/plan-crd.yaml": "",
+    "rescheduler/config/starting.yaml": "",
+    "rescheduler/manifests/config.yaml": "",
+    "rescheduler/manifests/policies.yaml": "",
     "rescheduler/py.typed": "",
     "rescheduler/config/schema.json": "",
     "rescheduler/manifests/rbac.yaml": "",

@@ -43,7 +43,7 @@ _OTHERS_OF_COMMAND: Final = (
 )
 _OTHERS_OF_SPEC: Final = (
     *("origin", "mode", "summary", "undoes", "allOrNothing", "total", "leftOut"),
-    *("loads", "imbalance", "overloaded", "nodes"),
+    *("loads", "imbalance", "overloaded", "nodes", "others"),
 )
 
 

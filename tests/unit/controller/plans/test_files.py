@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
 from rescheduler.cli.render import documents
 from rescheduler.controller.plans import files
@@ -17,6 +18,7 @@ from rescheduler.model.reschedule_plan import Gains, Made, Origin
 
 Document = dict[str, Any]
 EXAMPLE = Path(__file__).parents[2] / "cli" / "plan.yaml"
+DEFINITION = Path(__file__).parents[4] / "src/rescheduler/plan-crd.yaml"
 TAKEN_AT = "2026-11-18T09:30:00Z"
 
 
@@ -71,6 +73,15 @@ def test_a_plan_object_is_read() -> None:
     found = read(of_object())
     assert [each.uid for each in found.moves] == ["uid-1", "uid-2"]
     assert found.place_of(1, "to") == "spec.moves[1].to"
+
+
+def test_a_plan_object_may_have_every_field_that_is_defined() -> None:
+    """Whatever was written into one, `rescheduler get plans NAME -o yaml` prints it."""
+    [version] = yaml.safe_load(DEFINITION.read_text())["spec"]["versions"]
+    defined = version["schema"]["openAPIV3Schema"]["properties"]["spec"]["properties"]
+    document = of_object()
+    spec = {**dict.fromkeys(defined), **document["spec"]}
+    assert len(read({**document, "spec": spec}).moves) == 2
 
 
 def test_the_example_of_the_tests_is_one() -> None:
