@@ -243,6 +243,7 @@ export const en = {
   "plan.undoTells": "A new plan brings its pods back to where they came from, as far as rules allow.",
   "plan.acted": "{plan}: {message}",
   "plan.readOnly": "This page is read-only: {reason}",
+  "plan.needsToken": "nobody acts without a token of their own",
   "plan.actionsOff": "dashboard.actions is off",
   "plan.only": "Changes only",
   "plan.phase": "Phase",

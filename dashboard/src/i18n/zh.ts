@@ -245,6 +245,7 @@ export const zh: Readonly<Record<Key, string>> = {
   "plan.undoTells": "在规则允许的范围内，一个新计划会把它的 Pod 送回原处。",
   "plan.acted": "{plan}：{message}",
   "plan.readOnly": "本页只读：{reason}",
+  "plan.needsToken": "没有自己的令牌，谁都不能操作",
   "plan.actionsOff": "dashboard.actions 未开启",
   "plan.only": "只看有变化的",
   "plan.phase": "阶段",

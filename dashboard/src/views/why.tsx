@@ -133,6 +133,7 @@ function Groups(of: { chosen: string }): JSX.Element {
             <li key={each.kind}>
               <button
                 type="button"
+                class="kind"
                 aria-pressed={each.kind === kind}
                 onClick={() => choose({ kind: each.kind === kind ? undefined : each.kind, reason: undefined })}
               >

@@ -171,5 +171,7 @@ def _planned_overload(view: View) -> int | None:
     if plan is None:
         return None
     # Of a plan that was made before any pass, as a demo shows one.
-    limits = thresholds(view)
-    return sum(any(load > limits[name] for name, load in each.after.items()) for each in plan.nodes)
+    limits = thresholds(view).items()
+    return sum(
+        any(each.after.get(name, 0.0) > limit for name, limit in limits) for each in plan.nodes
+    )
