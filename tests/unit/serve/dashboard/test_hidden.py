@@ -108,3 +108,32 @@ def test_no_name_of_a_hidden_namespace_is_in_any_answer(number: int) -> None:
         if found := pattern.search(text):
             told[name] = text[max(0, found.start() - 120) : found.end() + 60]
     assert not told
+
+
+@pytest.mark.parametrize("number", range(4))
+def test_every_pod_is_explained_as_by_the_command(number: int) -> None:
+    """Also those of which the command leaves something out, as there is nothing to say."""
+    view, _ = view_of(number)
+    names = view.snapshot.pods.names
+    remedies = 0
+    for row in view.snapshot.rows.tolist():
+        namespace, name = names[row].split("/")
+        path = {"namespace": namespace, "name": name}
+        asked = Asked(view, Viewer(rights=EVERYTHING), questions(), path=path)
+        found = msgspec.to_builtins(pods.pod(asked))
+        told = questions().explain(view, row)
+        for field in (
+            "node",
+            "stays",
+            "staysWhenAsked",
+            "refusals",
+            "nodes",
+            "way",
+            "nothingHelps",
+        ):
+            assert found[field] == told[field], field
+        assert [[{"amount": None, **each} for each in alike] for alike in told["remedies"]] == (
+            found["remedies"]
+        )
+        remedies += len(told["remedies"])
+    assert remedies
