@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { fitted, kept, onto, toPicture, zoomed } from "../src/picture/camera";
-import { BOX, layout, neighbour, nodeAt, type Wish } from "../src/picture/layout";
+import { BOX, layout, isOverloaded, neighbour, nodeAt, type Wish } from "../src/picture/layout";
 import { tileAt, tilesOf } from "../src/picture/tiles";
 import { decode } from "../src/state/cluster";
 import { cluster, type MadeNode } from "./clusters";
@@ -113,4 +113,12 @@ test("tiles are as large as their pods, and one that asks for nothing is seen", 
   expect(area(0) / area(1)).toBeCloseTo(3, 3);
   expect(area(2)).toBeGreaterThan(0);
   expect(tilesOf(new Uint32Array(0), "cpu", 0.5).length).toBe(0);
+});
+
+test("a node is above its threshold as the server says now, and as the plan foresees then", () => {
+  const [relieved, filled, calm] = made(3, (at) => [{ flags: 64, load: 900, planned: 500 }, { load: 500, planned: 810 }, {}][at] ?? {}).nodes;
+  const limits = { cpu: 80, memory: 80 };
+  if (!relieved || !filled || !calm) throw new Error("three nodes");
+  expect([relieved, filled, calm].map((node) => isOverloaded(node, false, limits))).toEqual([true, false, false]);
+  expect([relieved, filled, calm].map((node) => isOverloaded(node, true, limits))).toEqual([false, true, false]);
 });

@@ -13,8 +13,8 @@ from typing import Any, Final
 from aiohttp import web
 
 from rescheduler.serve.dashboard.contract import ENDPOINTS, EVENT_STREAM, PREFIX
-from rescheduler.serve.dashboard.door import HEADERS
 from rescheduler.serve.dashboard.page_files import PageFiles
+from rescheduler.serve.dashboard.replies import HEADERS
 from tests.browser.hostile_documents import Hostile, check
 
 _STREAMED: Final = ("hello", "overview", "migrations", "plans", "plan", "history")

@@ -131,6 +131,38 @@ async def test_plans_are_those_of_the_api(chromium: Browser, told: Stage) -> Non
         )
 
 
+async def test_any_pod_says_what_would_have_to_change(chromium: Browser, told: Stage) -> None:
+    async with visit(chromium, told.url) as seen:
+        await seen.look("why")
+        await seen.page.get_by_label("Search any pod").fill("data/")
+        found = seen.page.get_by_test_id("found-table").get_by_role("link")
+        listed = (await told.asked("pods?q=data/"))["items"]
+        await expect(found).to_have_count(len(listed))
+        await found.first.click()
+        pod = seen.page.get_by_test_id("pod")
+        document = await told.asked(f"pods/{listed[0]['namespace']}/{listed[0]['name']}")
+        assert document["stays"]
+        assert document["remedies"]
+        for reason in document["stays"]:
+            await expect(pod.get_by_text(reason, exact=True).first).to_be_visible()
+        for change in document["remedies"][0]:
+            if change["kind"] != "wait":  # which is sooner by now
+                await expect(pod.get_by_test_id("remedies")).to_contain_text(change["words"])
+        # The same by its address alone, where nobody says on which node it is.
+        await seen.look(f"cluster?pod={listed[0]['namespace']}%2F{listed[0]['name']}")
+        panel = seen.page.get_by_test_id("panel")
+        await expect(panel.get_by_text(document["stays"][0], exact=True).first).to_be_visible()
+
+
+async def test_every_button_that_acts_has_its_command_beside_it(
+    chromium: Browser, told: Stage
+) -> None:
+    async with visit(chromium, told.url) as seen:
+        await seen.look("plan")
+        curve = seen.page.locator("#curve, [aria-labelledby=curve]").first
+        await expect(curve).to_contain_text("rescheduler plan --curve")
+
+
 async def test_settings_say_who_said_them(chromium: Browser, told: Stage) -> None:
     async with visit(chromium, told.url) as seen:
         await seen.look("settings")

@@ -640,7 +640,7 @@ export interface Setting {
   /** As in the file, such as migration.readyTimeout. */
   path: string;
   value: unknown;
-  /** flag, environment, file or default. */
+  /** flag, environment, file or default; of a demo also simulation. */
   source: string;
   /** The file says something else, which a restart would take up. */
   needsRestart: boolean;

@@ -20,7 +20,7 @@ export interface Words extends Formats {
   /** By number: `name.one` or `name.other`. */
   readonly n: (name: Plural, count: number) => string;
   /** What the server names: in our words where we have some, else as it says it. */
-  readonly named: (group: string, name: string) => string;
+  readonly named: (group: string, name: string, otherwise?: string) => string;
 }
 
 export type Plural = { [K in Key]: K extends `${infer Name}.other` ? Name : never }[Key];
@@ -39,9 +39,9 @@ export function words(language: Language): Words {
       const key = rules.select(count) === "one" && one in dictionary ? one : (`${name}.other` as Key);
       return t(key, { count: told.number(count) });
     },
-    named: (group, name) => {
+    named: (group, name, otherwise = name) => {
       const key = `${group}.${name}`;
-      return Object.hasOwn(dictionary, key) ? dictionary[key as Key] : name;
+      return Object.hasOwn(dictionary, key) ? dictionary[key as Key] : otherwise;
     },
   };
 }

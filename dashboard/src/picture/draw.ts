@@ -2,7 +2,7 @@
 
 import { countOf, has, podOf, workloadName, type ClusterState, type Node, type Pods } from "../state/cluster";
 import type { Camera, Size } from "./camera";
-import { BOX, bandOf, loadOf, TITLE, type Layout, type Resource } from "./layout";
+import { BOX, bandOf, isOverloaded, loadOf, TITLE, type Layout, type Resource } from "./layout";
 import { colourOf, levelOf, type Colouring, type Palette } from "./palette";
 import type { Tiles } from "./tiles";
 
@@ -331,12 +331,12 @@ function head(context: Context, scene: Scene, found: Node): void {
   const room = box.w - 2 * BARS.x * scale;
   const baseline = box.y + 11.5 * scale;
   const toldWide = told.length * size * 0.6;
-  const badges = badgesOf(found);
+  const badges = badgesOf(found, isOverloaded(found, planned, thresholds));
   const mark = badges.join("");
   const markWide = badges.length * size * 1.1;
   context.fillText(cut(found.name, room - toldWide - markWide - 6, size), box.x + BARS.x * scale, baseline);
   if (mark) {
-    context.fillStyle = has(found, "overloaded") ? palette.hot : palette.muted;
+    context.fillStyle = badges[0] === "▲" ? palette.hot : palette.muted;
     context.textAlign = "right";
     context.fillText(mark, box.x + box.w - BARS.x * scale - toldWide - 4, baseline);
   }
@@ -373,9 +373,9 @@ function bar(context: Context, scene: Scene, found: Node, resource: Resource, ro
 }
 
 /** Each state has a shape of its own; the legend names them. */
-export function badgesOf(found: Node): string[] {
+export function badgesOf(found: Node, overloaded: boolean): string[] {
   const badges: string[] = [];
-  if (has(found, "overloaded")) badges.push("▲");
+  if (overloaded) badges.push("▲");
   if (has(found, "notReady")) badges.push("✕");
   if (has(found, "maintenance")) badges.push("◆");
   else if (has(found, "cordoned")) badges.push("⊘");
@@ -384,7 +384,7 @@ export function badgesOf(found: Node): string[] {
 }
 
 function badge(context: Context, scene: Scene, found: Node): void {
-  const badges = badgesOf(found);
+  const badges = badgesOf(found, isOverloaded(found, scene.planned, scene.thresholds));
   if (!badges.length) return;
   const box = boxOf(scene, found.index);
   const size = Math.min(12, box.w * 0.6);

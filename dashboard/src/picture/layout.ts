@@ -119,6 +119,12 @@ export function loadOf(node: Node, resource: Resource, planned: boolean): number
   return (planned ? node.planned : node.load)[resource];
 }
 
+/** Above a threshold: as the server says of now, as the plan foresees of then. */
+export function isOverloaded(node: Node, planned: boolean, thresholds: Readonly<Record<string, number>>): boolean {
+  if (!planned) return has(node, "overloaded");
+  return RESOURCES.some((resource) => node.planned[resource] > (thresholds[resource] ?? 80));
+}
+
 export function bandOf(load: number): string {
   if (load < 0) return "unknown";
   return String(BANDS.find((bound) => load >= bound) ?? 0);

@@ -27,7 +27,11 @@ export function Actions(of: {
   const [said, setSaid] = useState("");
   const offered = ACTS.filter((each) => of.plan.may.includes(each));
   const mayAct = Boolean(stands?.viewer?.mayAct);
-  const why = stands && !stands.actions ? t("plan.actionsOff") : (stands?.viewer?.whyNot ?? "");
+  const why = !stands?.actions
+    ? t("plan.actionsOff")
+    : stands.viewer?.name === null
+      ? t("plan.needsToken")
+      : (stands.viewer?.whyNot ?? "");
 
   const ask = (what: Act): void => {
     setAct(what);

@@ -8,7 +8,7 @@ import { choose, usePlace } from "../place";
 import { Card, Choice, Empty, Loading, SearchField, Select, Trouble } from "../parts/basics";
 import { Canvas } from "../picture/canvas";
 import { bandTitle } from "../picture/draw";
-import { GROUPINGS, ORDERS, RESOURCES } from "../picture/layout";
+import { GROUPINGS, isOverloaded, loadOf, ORDERS, RESOURCES } from "../picture/layout";
 import { COLOURINGS } from "../picture/palette";
 import type { Names } from "../picture/draw";
 import type { Look } from "../picture/picture";
@@ -39,6 +39,8 @@ export function ClusterView(): JSX.Element {
   const plans = choice(place, "plans", ["on", "off"], "on") === "on";
   const filter = place.query.q ?? "";
   const chosen = place.query.node ?? "";
+  // An address may name a pod alone: where it is says the panel.
+  const opened = chosen || (place.query.pod ?? "");
   const thresholds = stands?.thresholds ?? NO_THRESHOLDS;
   const [row, setRow] = useState(-1);
   const [names, setNames] = useState<Names | null>(null);
@@ -81,7 +83,7 @@ export function ClusterView(): JSX.Element {
   if (!state) return error ? <Trouble error={error} /> : <Loading />;
   const waiting = countOf(state.waiting);
   return (
-    <div class={`cluster ${chosen ? "with-panel" : ""}`}>
+    <div class={`cluster ${opened ? "with-panel" : ""}`}>
       <h1 class="unseen">{t("cluster.title")}</h1>
       {stands?.story?.sentence && (
         <p class="story" role="status" aria-label={t("demo.story")} data-testid="story">
@@ -156,12 +158,12 @@ export function ClusterView(): JSX.Element {
       <div class="stage">
         {asTable ? (
           <Card class="stage-table">
-            <NodeTable state={state} filter={filter} planned={planned} chosen={chosen} />
+            <NodeTable state={state} filter={filter} planned={planned} thresholds={thresholds} chosen={chosen} />
           </Card>
         ) : (
-          <Canvas state={state} look={look} open={open} said={(index) => said(state, index, words)} />
+          <Canvas state={state} look={look} open={open} said={(index) => said(state, index, words, planned, thresholds)} />
         )}
-        {chosen && <Panel state={state} row={row} pick={setRow} name={setNames} />}
+        {opened && <Panel state={state} row={row} pick={setRow} name={setNames} />}
       </div>
       <footer class="under">
         {!asTable && <Legend />}
@@ -196,19 +198,29 @@ function FilterField(): JSX.Element {
   );
 }
 
-function said(state: ClusterState, index: number, words: ReturnType<typeof useWords>): string {
+function said(
+  state: ClusterState,
+  index: number,
+  words: ReturnType<typeof useWords>,
+  planned: boolean,
+  thresholds: Readonly<Record<string, number>>,
+): string {
   const node = state.nodes[index];
   if (!node) return "";
   const { t, percent, number, named } = words;
   const flags = (["overloaded", "notReady", "maintenance", "cordoned", "leaving"] as const)
-    .filter((flag) => has(node, flag))
+    .filter((flag) => (flag === "overloaded" ? isOverloaded(node, planned, thresholds) : has(node, flag)))
     .map((flag) => named("flag", flag));
   return t("cluster.nodeSaid", {
     name: node.name,
     zone: node.zone || t("cluster.noZone"),
-    cpu: percent(node.load.cpu < 0 ? null : node.load.cpu),
-    memory: percent(node.load.memory < 0 ? null : node.load.memory),
+    cpu: percent(known(loadOf(node, "cpu", planned))),
+    memory: percent(known(loadOf(node, "memory", planned))),
     pods: number(countOf(state.pods[index]) + node.otherPods),
     flags: flags.length ? `, ${flags.join(", ")}` : "",
   });
+}
+
+function known(load: number): number | null {
+  return load < 0 ? null : load;
 }

@@ -38,9 +38,12 @@ export function CurveCard(): JSX.Element {
     <Card title={t("plan.curve")} id="curve">
       <p class="muted">{t("plan.curveHint")}</p>
       {!wanted && (
-        <button type="button" onClick={() => setWanted(true)}>
-          {t("plan.curveAsk")}
-        </button>
+        <div class="action">
+          <button type="button" onClick={() => setWanted(true)}>
+            {t("plan.curveAsk")}
+          </button>
+          <Command text="rescheduler plan --curve" label={`${t("plan.curveAsk")}: ${t("common.inTerminal")}`} />
+        </div>
       )}
       {wanted && asked.loading && !curve && <Loading />}
       {asked.error && <Trouble error={asked.error} again={asked.again} />}

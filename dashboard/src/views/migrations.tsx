@@ -71,12 +71,12 @@ export function MigrationsView(): JSX.Element {
     {
       key: "step",
       title: t("column.step"),
-      cell: (each) => (isOver(each) ? each.reason : named("step", each.step)),
+      cell: (each) => (each.phase === "Failed" ? each.reason : named("step", each.phase === "Completed" ? "Done" : each.step)),
       by: (each) => each.step,
     },
     { key: "from", title: t("column.from"), cell: (each) => each.from || "–", by: (each) => each.from },
     { key: "to", title: t("column.to"), cell: (each) => each.to || "–", by: (each) => each.to },
-    { key: "way", title: t("column.way"), cell: (each) => each.way, by: (each) => each.way },
+    { key: "way", title: t("column.way"), cell: (each) => named("way", each.way.toLowerCase()), by: (each) => each.way },
     {
       key: "took",
       title: t("column.took"),
@@ -188,7 +188,7 @@ function MigrationDetails(of: { name: string }): JSX.Element | null {
           <Facts>
             <Fact name={t("migrations.why")}>{it.why}</Fact>
             <Fact name={t("column.strategy")}>{it.strategy}</Fact>
-            <Fact name={t("column.way")}>{it.way}</Fact>
+            <Fact name={t("column.way")}>{named("way", it.way.toLowerCase())}</Fact>
             <Fact name={t("pod.owner")}>{found.owner}</Fact>
             <Fact name={t("migrations.newPod")}>{it.newPod}</Fact>
             <Fact name={t("migrations.attempt")}>{it.attempt > 1 ? number(it.attempt) : ""}</Fact>
@@ -240,7 +240,7 @@ function Timeline(of: {
             <span class="step-bar" aria-hidden="true">
               <span style={{ width: `${((seconds[at] ?? 0) / longest) * 100}%` }} />
             </span>
-            {step.words && <span class="step-words muted">{step.words}</span>}
+            {step.words && <span class="step-words muted">{named("stepWords", step.step, step.words)}</span>}
           </li>
         );
       })}

@@ -6,6 +6,8 @@ import { useWords } from "../i18n";
 import { choose, href } from "../place";
 import { Badge, Empty } from "../parts/basics";
 import { Table, type Column } from "../parts/table";
+import { isOverloaded } from "../picture/layout";
+import { after } from "../state/after";
 import { countOf, has, type ClusterState, type Flag, type Node } from "../state/cluster";
 import { filterOf } from "../state/filter";
 import { changed } from "../url";
@@ -17,6 +19,7 @@ export function NodeTable(of: {
   state: ClusterState;
   filter: string;
   planned: boolean;
+  thresholds: Readonly<Record<string, number>>;
   chosen: string;
 }): JSX.Element {
   const { t, number, percent, difference } = useWords();
@@ -25,6 +28,8 @@ export function NodeTable(of: {
     const filter = filterOf(of.filter, state);
     return state.nodes.filter((node) => !has(node, "gone") && (filter.isEmpty || filter.node(node)));
   }, [state, of.filter]);
+  const then = useMemo(() => (of.planned ? after(state) : null), [state, of.planned]);
+  const pods = (node: Node): number => countOf(then?.pods.get(node.index) ?? state.pods[node.index]) + node.otherPods;
   const load = (node: Node, resource: "cpu" | "memory"): number | null => {
     const value = (of.planned ? node.planned : node.load)[resource];
     return value < 0 ? null : value;
@@ -60,10 +65,10 @@ export function NodeTable(of: {
       key: "pods",
       title: t("column.pods"),
       numeric: true,
-      cell: (node) => number(countOf(state.pods[node.index]) + node.otherPods),
-      by: (node) => countOf(state.pods[node.index]) + node.otherPods,
+      cell: (node) => number(pods(node)),
+      by: pods,
     },
-    { key: "state", title: t("column.state"), cell: (node) => <Flags node={node} /> },
+    { key: "state", title: t("column.state"), cell: (node) => <Flags node={node} overloaded={isOverloaded(node, of.planned, of.thresholds)} /> },
   ];
   if (!rows.length) return <Empty>{t("cluster.empty")}</Empty>;
   return (
@@ -80,9 +85,11 @@ export function NodeTable(of: {
   );
 }
 
-export function Flags(of: { node: Node }): JSX.Element {
+export function Flags(of: { node: Node; overloaded: boolean }): JSX.Element {
   const { named } = useWords();
-  const flags = (Object.keys(TONES) as (Flag & keyof typeof TONES)[]).filter((flag) => has(of.node, flag));
+  const flags = (Object.keys(TONES) as (Flag & keyof typeof TONES)[]).filter((flag) =>
+    flag === "overloaded" ? of.overloaded : has(of.node, flag),
+  );
   return (
     <span class="badges">
       {flags.map((flag) => (

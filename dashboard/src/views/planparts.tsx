@@ -87,7 +87,7 @@ export function MovesCard(of: { moves: readonly Row[]; hidden: number }): JSX.El
         ]
       : []),
     { key: "wave", title: t("column.wave"), numeric: true, cell: ({ move }) => number(move.wave), by: ({ move }) => move.wave },
-    { key: "way", title: t("column.way"), cell: ({ move }) => move.way, by: ({ move }) => move.way },
+    { key: "way", title: t("column.way"), cell: ({ move }) => named("way", move.way), by: ({ move }) => move.way },
     {
       key: "strategy",
       title: t("column.strategy"),

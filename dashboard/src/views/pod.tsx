@@ -13,7 +13,7 @@ import { useStore } from "../store";
 const MOST_NODES = 60;
 
 export function PodDetails(of: { namespace: string; name: string }): JSX.Element {
-  const { t, cores, bytes, number } = useWords();
+  const { t, cores, bytes, number, named } = useWords();
   const news = useStore(planNews);
   const asked = useAsked<PodExplanation>(["pods", of.namespace, of.name], {}, news);
   const pod = asked.data;
@@ -65,7 +65,7 @@ export function PodDetails(of: { namespace: string; name: string }): JSX.Element
         <Fact name={t("column.requests")}>
           {cores(pod.requests.cpu ?? 0)} CPU · {bytes(pod.requests.memory ?? 0)}
         </Fact>
-        <Fact name={t("pod.way")}>{pod.way}</Fact>
+        <Fact name={t("pod.way")}>{pod.way && named("way", pod.way)}</Fact>
         <Fact name="Priority">{pod.priority ? number(pod.priority) : ""}</Fact>
       </Facts>
       {pod.recreated && <p class="muted">{t("pod.recreated", { reason: pod.recreated })}</p>}

@@ -8,7 +8,7 @@ import { useAsked } from "../parts/asked";
 import { Badge, Card, Command, Empty, Loading, SearchField, Trouble, type Tone } from "../parts/basics";
 import { Table } from "../parts/table";
 
-const TONES: Readonly<Record<string, Tone>> = { flag: "accent", environment: "accent", file: "good", default: "muted" };
+const TONES: Readonly<Record<string, Tone>> = { flag: "accent", environment: "accent", file: "good", default: "muted", simulation: "good" };
 
 export function SettingsView(): JSX.Element {
   const { t, named } = useWords();

@@ -114,7 +114,12 @@ function Groups(of: { chosen: string }): JSX.Element {
   const at = usePlace();
   const news = useStore(planNews);
   const kind = at.query.kind ?? "";
-  const asked = useAsked<Refusals>(["refusals"], { kind: kind || undefined, limit: MOST }, news);
+  const reason = kind ? (at.query.reason ?? "") : "";
+  const asked = useAsked<Refusals>(
+    ["refusals"],
+    { kind: kind || undefined, reason: reason || undefined, limit: MOST },
+    news,
+  );
   if (asked.error && !asked.data) return <Trouble error={asked.error} again={asked.again} />;
   if (!asked.data) return <Loading />;
   const { kinds, items, total } = asked.data;
@@ -128,16 +133,35 @@ function Groups(of: { chosen: string }): JSX.Element {
             <li key={each.kind}>
               <button
                 type="button"
+                class="kind"
                 aria-pressed={each.kind === kind}
-                onClick={() => choose({ kind: each.kind === kind ? undefined : each.kind })}
+                onClick={() => choose({ kind: each.kind === kind ? undefined : each.kind, reason: undefined })}
               >
                 <span class="kind-name">{named("kind", each.kind)}</span>
                 <span class="kind-bar" aria-hidden="true">
                   <span style={{ width: `${(each.count / most) * 100}%` }} />
                 </span>
                 <span class="kind-count">{number(each.count)}</span>
-                <span class="muted kind-reasons">{each.reasons[0]}</span>
+                <span class="muted kind-reasons">
+                  {each.reasons[0]}
+                  {each.reasons.length > 1 && ` ${t("why.others", { count: number(each.reasons.length - 1) })}`}
+                </span>
               </button>
+              {each.kind === kind && (each.reasons.length > 1 || reason) && (
+                <ul class="reasons-of" data-testid="reasons">
+                  {each.reasons.map((one) => (
+                    <li key={one}>
+                      <button
+                        type="button"
+                        aria-pressed={one === reason}
+                        onClick={() => choose({ reason: one === reason ? undefined : one })}
+                      >
+                        {one}
+                      </button>
+                    </li>
+                  ))}
+                </ul>
+              )}
             </li>
           ))}
         </ul>

@@ -17,7 +17,8 @@ from rescheduler.documents.places import Path, Place, quoted
 from rescheduler.documents.settings import settings_of
 from rescheduler.documents.suggestions import nearest
 
-Source = Literal["flag", "environment", "file", "default"]
+Source = Literal["flag", "environment", "file", "default", "simulation"]
+"""Who said a value. The last: who plays a cluster, beside which there is no file."""
 
 PREFIX: Final = "RESCHEDULER_"
 COMMAND_LINE: Final = "command line"

@@ -160,6 +160,13 @@ class Observer:
             await self._has_sampler.wait()
         await self._sampler.sample()
 
+    async def measure_anew(self) -> None:
+        """The same, and by nothing that was measured before; nothing, until there is who measures.
+        For whoever has made another cluster of this one, and did not wait until averages follow.
+        """
+        if self._sampler is not None:
+            await self._sampler.sample_anew()
+
     @property
     def samples(self) -> int:
         """Of usage, that were taken so far."""

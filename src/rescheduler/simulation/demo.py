@@ -266,6 +266,8 @@ class Demo:
             for budget in self.cluster.store.all(POD_DISRUPTION_BUDGETS)
         )
         self._dips = Dips(self.cluster.store, self.cluster.clock.now)
+        if self.web is not None:
+            await self.web.sees_another()
         self._ending.before = self.scene()
         self._audience.sees(self._ending.before)
         await self._stand_still(_LOOK_SECONDS)

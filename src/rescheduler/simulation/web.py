@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from typing import Final, Protocol
 
 from rescheduler.clock import Clock
-from rescheduler.config import Configuration, Dashboard
+from rescheduler.config import Configuration, Dashboard, Source, single_settings
 from rescheduler.controller.dashboard import Showing
 from rescheduler.controller.dashboard.beside import shown_beside
 from rescheduler.controller.dashboard.gate import acted
@@ -74,7 +74,8 @@ class Web:
             actions=True,
             cluster_name=configuration.dashboard.cluster_name or _NAME,
         )
-        self._settings = Settings(replace(on_embedded(configuration), dashboard=shown))
+        played = replace(on_embedded(configuration), dashboard=shown)
+        self._settings = Settings(played, sources=_sources(played))
         self._showing = Showing(cluster.clock, self._settings, Now)
 
     @asynccontextmanager
@@ -98,12 +99,25 @@ class Web:
         self._showing.hears_of(latest)
         return self._showing
 
+    async def sees_another(self) -> None:
+        """The cluster was changed in no time: loads are those of now, not averages of before."""
+        await self._showing.measure_anew()
+
     def sees_plan(self, snapshot: Snapshot, decided: Plan) -> None:
         """Before any controller is at work."""
         self._showing.passed(snapshot, decided, 0.0)
 
     def tell(self, chapter: int, sentence: str, ending: str = "") -> None:
         self._showing.told = Told(chapter=chapter, sentence=sentence, ending=ending)
+
+
+def _sources(configuration: Configuration) -> dict[str, Source]:
+    """No file says it: what is not as usual was chosen for what is played."""
+    usual = dict(single_settings(Configuration()))
+    return {
+        path: "default" if value == usual[path] else "simulation"
+        for path, value in single_settings(configuration)
+    }
 
 
 class _Gate:

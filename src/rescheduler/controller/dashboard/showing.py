@@ -68,6 +68,7 @@ class Showing:
         self._moved, self._failed = 0, 0
         self._steps: OrderedDict[str, tuple[tuple[str, datetime], ...]] = OrderedDict()
         self._watched: _Watched | None = None
+        self._observer: Observer | None = None
         self._known_plans: Mapping[tuple[str, str], Object] = {}
         self._plans: Mapping[str, Object] = {}
         self._wanted = asyncio.Event()
@@ -91,6 +92,7 @@ class Showing:
         }
 
     async def keep_up(self, observer: Observer) -> None:
+        self._observer = observer
         with self.views.made_by(partial(self._view, observer)):
             while True:
                 await self._wanted.wait()
@@ -129,6 +131,11 @@ class Showing:
             if self._watched is not None:
                 await self._watched.abouts.look()
             await self._clock.sleep(_LOOK_SECONDS)
+
+    async def measure_anew(self) -> None:
+        """The cluster is another one at once, as only a simulated one can be."""
+        if self._observer is not None:
+            await self._observer.measure_anew()
 
     # ------------------------------------------------------------------ what it hears
 
@@ -187,6 +194,7 @@ class Showing:
         self._serial += 1
         snapshot = observer.with_usage(observer.snapshot())
         watched, settings = self._watched, self._settings
+        cluster = self._name_of(snapshot)
         records: Mapping[tuple[str, str], Object] = watched.records.all() if watched else {}
         plans = watched.plans.all() if watched else {}
         if plans is not self._known_plans:
@@ -201,7 +209,7 @@ class Showing:
             sources=settings.sources,
             needs_restart=settings.needs_restart,
             file_error=settings.refused.message if settings.refused else "",
-            about=watched.abouts.about(self._name_of(snapshot)) if watched else About(),
+            about=watched.abouts.about(cluster) if watched else About(cluster=cluster),
             decided=self._decided,
             records=records,
             plans=self._plans,

@@ -36,6 +36,7 @@ class Sampler:
         self._source = choice.source
         self._first = choice.sample
         self._clock = clock
+        self._settings = settings
         self._interval_seconds = settings.interval_seconds
         self._moment_seconds = min(_MOMENT_SECONDS, settings.interval_seconds / 2)
         self._placement = placement
@@ -60,6 +61,13 @@ class Sampler:
             if self._clock.monotonic() - self._asked_at >= self._moment_seconds:
                 await self._ask()
                 self._asked_at = self._clock.monotonic()
+
+    async def sample_anew(self) -> None:
+        """Once, now; what was measured before is of another cluster, so to speak."""
+        async with self._asking:
+            self._history = History(self._settings, self._source.name)
+            await self._ask()
+            self._asked_at = self._clock.monotonic()
 
     async def _ask(self) -> None:
         try:

@@ -1,15 +1,11 @@
 """Finds the answer to each request: who asks, what they may see, where it is worked out."""
 
 import asyncio
-import gzip
-import hashlib
-import re
 import time
+from collections import Counter
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
-from functools import cache
-from importlib import resources
 from typing import Any, Final
 
 import msgspec
@@ -22,56 +18,50 @@ from rescheduler.serve.dashboard import audience as audiences
 from rescheduler.serve.dashboard.access import Access, Act, Gate, Viewer
 from rescheduler.serve.dashboard.answers import Asked, migrations, overview, past, plan, plans, pods
 from rescheduler.serve.dashboard.audience import Audience
-from rescheduler.serve.dashboard.contract import ENDPOINTS, EVENT_STREAM, PREFIX, Endpoint
-from rescheduler.serve.dashboard.frames import BEGINNING, HEARTBEAT, Block
+from rescheduler.serve.dashboard.contract import Endpoint
+from rescheduler.serve.dashboard.frames import HEARTBEAT
 from rescheduler.serve.dashboard.guarding_requests import insist_on_our_name, insist_on_our_page
 from rescheduler.serve.dashboard.page_files import PageFiles
 from rescheduler.serve.dashboard.refusing import (
-    BAD_REQUEST,
     FORBIDDEN,
-    NO_TOKEN,
     NOT_FOUND,
     TOO_MANY,
     UNAVAILABLE,
     WRONG_METHOD,
     Refused,
 )
-from rescheduler.serve.dashboard.rights import Rights, namespaces_of
+from rescheduler.serve.dashboard.replies import (
+    HEADERS,
+    Stream,
+    answered,
+    description,
+    endpoint_of,
+    packed,
+    query_of,
+    refusal,
+    takes_gzip,
+    uid_in,
+)
+from rescheduler.serve.dashboard.rights import EVERYTHING, Rights, namespaces_of
 from rescheduler.serve.dashboard.view import Questions, View, Views
 from rescheduler.serve.dashboard.working import Shared, Worker
 from rescheduler.serve.guarding import Connections
 from rescheduler.serve.tls import Shown
 
-_JSON: Final = "application/json"
 _MOST_STREAMS: Final = 200
+_MOST_OF_ONE: Final = 40
+"""Streams of one person, so that nobody keeps all others out."""
 _MOST_AUDIENCES: Final = 32
 """That are remembered: each holds what its viewers have."""
 _FORGOTTEN_SECONDS: Final = 120.0
 _HEARTBEAT_SECONDS: Final = 10.0
-_SLOW_SECONDS: Final = 20.0
-"""After which a reader who takes nothing is hung up on."""
 _CHECK_AGAIN_SECONDS: Final = 60.0
 """After which it is asked again what the reader of a stream may see."""
 _OLD_SECONDS: Final = 10.0
 """For which what takes long is not worked out again."""
 _LONG: Final = ("pod", "curve")
-_WORTH_IT: Final = 1000
-_QUICK: Final = 4
-_ACTS: Final = ("approve", "reject", "undo")
-_POLICY: Final = (
-    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
-    "connect-src 'self'; font-src 'self'; manifest-src 'self'; base-uri 'none'; "
-    "form-action 'none'; frame-ancestors 'none'"
-)
-HEADERS: Final = {
-    "Content-Security-Policy": _POLICY,
-    "X-Content-Type-Options": "nosniff",
-    "X-Frame-Options": "DENY",
-    "Referrer-Policy": "no-referrer",
-    "Cross-Origin-Opener-Policy": "same-origin",
-    "Cross-Origin-Resource-Policy": "same-origin",
-    "Permissions-Policy": "camera=(), geolocation=(), microphone=()",
-}
+_OF_NOBODY: Final = ("curve",)
+"""Figures only: no namespace is in them."""
 
 Find = Callable[[Asked], Any]
 _ANSWERS: Final[Mapping[str, Find]] = {
@@ -115,7 +105,8 @@ class Dashboard:
         self._slow_worker = Worker("dashboard-slow", most_waiting=8)
         self._shared = Shared()
         self._audiences: dict[Rights, Audience] = {}
-        self._streams = 0
+        self._streams: Counter[str] = Counter()
+        """By the name of whoever reads; empty: it is not known."""
         self._log = structlog.get_logger()
 
     @asynccontextmanager
@@ -133,7 +124,7 @@ class Dashboard:
             try:
                 found = await self._found(request, connections)
             except Refused as refused:
-                found = _refusal(refused)
+                found = refusal(refused)
             except (asyncio.CancelledError, ConnectionError):
                 raise
             except Exception as problem:  # noqa: BLE001 - one bad answer is not the last one
@@ -142,7 +133,7 @@ class Dashboard:
                     path=request.path,
                     exc_info=problem,
                 )
-                found = _refusal(Refused(500, "internal error; the log says more"))
+                found = refusal(Refused(500, "internal error; the log says more"))
             if found.prepared:
                 return found
             for name, value in HEADERS.items():
@@ -162,17 +153,17 @@ class Dashboard:
         path = self._below_base(request.path)
         if path != "/api" and not path.startswith("/api/"):
             return self._page(request, path)
-        endpoint, named = _endpoint(path, request.method)
+        endpoint, named = endpoint_of(path, request.method)
         insist_on_our_page(request.headers, acts=endpoint.body is not None)
         if endpoint.name == "openapi":
-            return _answered(request, _description())
+            return answered(request, description())
         # First of all who that is: nothing is worked out for whoever is not let in.
         viewer = await self._viewer(request)
         view = await self._view()
         if endpoint.name == "events":
             return await self._stream(request, connections, viewer)
         if endpoint.name == "cluster":
-            return _packed(request, await self._audience(viewer.rights).cluster())
+            return packed(request, await self._audience(viewer.rights).cluster())
         if endpoint.body is not None:
             return await self._act(request, endpoint.name, named["name"], viewer, view)
         return await self._answer(request, endpoint, named, viewer, view)
@@ -209,7 +200,7 @@ class Dashboard:
         viewer: Viewer,
         view: View,
     ) -> web.Response:
-        query = _query(request, endpoint)
+        query = query_of(request, endpoint)
         asked = Asked(
             view,
             viewer,
@@ -219,14 +210,20 @@ class Dashboard:
             query=query,
         )
         is_long = endpoint.name in _LONG
-        of_time = int(time.monotonic() / _OLD_SECONDS) if is_long else view.serial
-        # All but the overview is the same for all who see the same.
+        # All but the overview is the same for all who see the same, and the curve for everybody.
         who = viewer.person.name if viewer.person and endpoint.name == "overview" else ""
-        key = (viewer.rights, who, endpoint.name, *named.values(), *sorted(query.items()), of_time)
-        worker = self._slow_worker if is_long else self._worker
+        rights = EVERYTHING if endpoint.name in _OF_NOBODY else viewer.rights
+        key = (rights, who, endpoint.name, *named.values(), *sorted(query.items()))
         find = _ANSWERS[endpoint.name]
-        body = await self._shared.get(key, worker, lambda: msgspec.json.encode(find(asked)))
-        return _answered(request, body)
+
+        def work() -> bytes:
+            return msgspec.json.encode(find(asked))
+
+        if is_long:
+            body = await self._shared.get(key, self._slow_worker, work, seconds=_OLD_SECONDS)
+        else:
+            body = await self._shared.get((*key, view.serial), self._worker, work)
+        return answered(request, body)
 
     async def _act(
         self, request: web.BaseRequest, what: str, name: str, viewer: Viewer, view: View
@@ -237,11 +234,18 @@ class Dashboard:
                 "acting is off here: it only shows",
                 way_out="set dashboard.actions to true, or use the command line",
             )
-        uid = _uid(await request.read())
-        acted = await self._access.act(viewer, Act(what, name, uid), view)
+        uid = uid_in(await request.read())
+        words = Asked(view, viewer, self._questions).words
+        try:
+            acted = await self._access.act(viewer, Act(what, name, uid), view)
+        except Refused as refused:
+            # What is in the way may be elsewhere.
+            said, way_out = words(str(refused)), refused.way_out
+            raise Refused(refused.status, said, way_out=way_out, field=refused.field) from None
+        acted.message = words(acted.message)
         person = viewer.person.name if viewer.person else ""
         self._log.info("acted by way of the dashboard", what=what, plan=acted.plan, by=person)
-        return _answered(request, msgspec.json.encode(acted))
+        return answered(request, msgspec.json.encode(acted))
 
     # ------------------------------------------------------------------ streams
 
@@ -271,14 +275,16 @@ class Dashboard:
     async def _stream(
         self, request: web.BaseRequest, connections: Connections, viewer: Viewer
     ) -> web.StreamResponse:
-        if self._streams >= _MOST_STREAMS:
+        who = viewer.person.name if viewer.person else ""
+        is_one_too_many = bool(who) and self._streams[who] >= _MOST_OF_ONE
+        if is_one_too_many or self._streams.total() >= _MOST_STREAMS:
             raise Refused(TOO_MANY, "too many streams are open", way_out="close other pages")
         audience = self._audience(viewer.rights)
-        self._streams += 1
+        self._streams[who] += 1
         try:
             with audience.joined() as reader:
                 hello = await audience.hello()
-                stream = await _Stream.opened(request)
+                stream = await Stream.opened(request)
                 connections.streams(request.protocol, reader.leave)
                 with suppress(ConnectionError, TimeoutError):
                     await stream.write(hello)
@@ -287,14 +293,16 @@ class Dashboard:
                     request.transport.abort()
                 return stream.response
         finally:
-            self._streams -= 1
+            self._streams[who] -= 1
+            if not self._streams[who]:
+                del self._streams[who]
 
     async def _pass_on(
         self,
         request: web.BaseRequest,
         viewer: Viewer,
         reader: audiences.Reader,
-        stream: "_Stream",
+        stream: "Stream",
     ) -> None:
         checked_at = time.monotonic()
         while True:
@@ -335,138 +343,6 @@ class Dashboard:
             return web.Response(status=304, headers=headers)
         headers["Content-Type"] = found.content_type
         body = found.body
-        if found.compressed is not None and _takes_gzip(request):
+        if found.compressed is not None and takes_gzip(request):
             headers["Content-Encoding"], body = "gzip", found.compressed
         return web.Response(body=body, headers=headers)
-
-
-class _Stream:
-    def __init__(self, response: web.StreamResponse, *, is_packed: bool) -> None:
-        self.response = response
-        self._is_packed = is_packed
-
-    @classmethod
-    async def opened(cls, request: web.BaseRequest) -> "_Stream":
-        is_packed = _takes_gzip(request)
-        headers = {
-            **HEADERS,
-            "Content-Type": f"{EVENT_STREAM}; charset=utf-8",
-            "Cache-Control": "no-store",
-            "Vary": "Accept-Encoding, Authorization",
-            # Of proxies such as nginx, which would wait for more.
-            "X-Accel-Buffering": "no",
-        }
-        if is_packed:
-            headers["Content-Encoding"] = "gzip"
-        response = web.StreamResponse(headers=headers)
-        await response.prepare(request)
-        if is_packed:
-            await response.write(BEGINNING)
-        return cls(response, is_packed=is_packed)
-
-    async def write(self, block: Block) -> None:
-        """Raises TimeoutError: nobody reads."""
-        data = block.compressed if self._is_packed else block.plain
-        async with asyncio.timeout(_SLOW_SECONDS):
-            await self.response.write(data)
-
-
-# ---------------------------------------------------------------------- requests and answers
-
-
-@cache
-def _patterns() -> list[tuple[re.Pattern[str], Endpoint]]:
-    return [
-        (re.compile(re.sub(r"\{(\w+)\}", r"(?P<\1>[^/]+)", f"{PREFIX}{each.path}")), each)
-        for each in ENDPOINTS
-    ]
-
-
-def _endpoint(path: str, method: str) -> tuple[Endpoint, Mapping[str, str]]:
-    allowed = []
-    for pattern, endpoint in _patterns():
-        found = pattern.fullmatch(path)
-        if found is None:
-            continue
-        # Of a stream there is no head alone: it would go on with nobody reading.
-        is_head = method == "HEAD" and endpoint.content != EVENT_STREAM
-        if endpoint.method == ("GET" if is_head else method):
-            return endpoint, found.groupdict()
-        allowed.append(endpoint.method)
-    if allowed:
-        raise Refused(WRONG_METHOD, f"{allowed[0]} only")
-    raise Refused(
-        NOT_FOUND, "there is no such address", way_out=f"{PREFIX}/openapi.json has them all"
-    )
-
-
-def _query(request: web.BaseRequest, endpoint: Endpoint) -> dict[str, str]:
-    known = {each.name for each in endpoint.parameters}
-    for name in request.query:
-        if name not in known:
-            raise Refused(
-                BAD_REQUEST,
-                f"{name[:50]}: there is no such parameter here",
-                field=name[:50],
-                way_out=f"there are {', '.join(sorted(known))}" if known else "leave it out",
-            )
-        if len(request.query.getall(name)) > 1:
-            raise Refused(BAD_REQUEST, f"{name}: is given more than once", field=name)
-    return dict(request.query)
-
-
-def _uid(body: bytes) -> str:
-    from rescheduler.serve.dashboard.documents.plans import ActionRequest
-
-    if not body.strip():
-        return ""
-    try:
-        return msgspec.json.decode(body, type=ActionRequest).uid
-    except msgspec.DecodeError as problem:
-        raise Refused(BAD_REQUEST, f"the body is not as described: {problem}") from None
-
-
-@cache
-def _description() -> bytes:
-    return (resources.files("rescheduler.serve.dashboard") / "openapi.json").read_bytes()
-
-
-def _takes_gzip(request: web.BaseRequest) -> bool:
-    return "gzip" in request.headers.get("Accept-Encoding", "").lower()
-
-
-def _answered(request: web.BaseRequest, body: bytes) -> web.Response:
-    headers = _fresh_headers(body)
-    if request.headers.get("If-None-Match") == headers["ETag"]:
-        return web.Response(status=304, headers=headers)
-    if len(body) > _WORTH_IT and _takes_gzip(request):
-        headers["Content-Encoding"], body = "gzip", gzip.compress(body, _QUICK, mtime=0)
-    return web.Response(body=body, headers=headers, content_type=_JSON)
-
-
-def _packed(request: web.BaseRequest, packed: bytes) -> web.Response:
-    headers = _fresh_headers(packed)
-    if request.headers.get("If-None-Match") == headers["ETag"]:
-        return web.Response(status=304, headers=headers)
-    if _takes_gzip(request):
-        headers["Content-Encoding"] = "gzip"
-        return web.Response(body=packed, headers=headers, content_type=_JSON)
-    return web.Response(body=gzip.decompress(packed), headers=headers, content_type=_JSON)
-
-
-def _fresh_headers(body: bytes) -> dict[str, str]:
-    return {
-        "ETag": f'"{hashlib.sha256(body).hexdigest()[:24]}"',
-        # Kept by nobody but the page itself, and asked about each time.
-        "Cache-Control": "private, no-cache",
-        "Vary": "Accept-Encoding, Authorization",
-    }
-
-
-def _refusal(refused: Refused) -> web.Response:
-    headers = {"Cache-Control": "no-store"}
-    if refused.status == NO_TOKEN:
-        headers["WWW-Authenticate"] = 'Bearer realm="kube-rescheduler"'
-    return web.Response(
-        status=refused.status, body=refused.body, headers=headers, content_type=_JSON
-    )

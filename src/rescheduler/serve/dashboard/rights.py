@@ -4,10 +4,10 @@ Whoever sees the same shares what is worked out for it.
 """
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Final
+from typing import Any, Final
 
 from rescheduler.model.snapshot import Snapshot
 
@@ -54,6 +54,16 @@ class Words:
     def all(self, texts: Iterable[str]) -> list[str]:
         """Each of those that may not be shown only once."""
         return list(dict.fromkeys(map(self, texts)))
+
+    def within(self, value: object) -> Any:  # noqa: ANN401 - of the same shape
+        """The same of every text in a document, also of names that things have in it."""
+        if isinstance(value, str):
+            return self(value)
+        if isinstance(value, Mapping):
+            return {self.within(key): self.within(each) for key, each in value.items()}
+        if isinstance(value, (list, tuple, set, frozenset)):
+            return [self.within(each) for each in value]
+        return value
 
     @cached_property
     def _names(self) -> re.Pattern[str] | None:

@@ -1,6 +1,8 @@
 """Where answers are worked out: not in the event loop, in which schedulers are answered, too."""
 
 import asyncio
+import math
+import time
 from collections import OrderedDict
 from collections.abc import Callable, Hashable
 from concurrent.futures import ThreadPoolExecutor
@@ -42,15 +44,25 @@ class Shared:
 
     def __init__(self) -> None:
         self._under_way: dict[Hashable, asyncio.Task[bytes]] = {}
-        self._kept: OrderedDict[Hashable, bytes] = OrderedDict()
+        self._kept: OrderedDict[Hashable, tuple[bytes, float]] = OrderedDict()
+        """Each with when it was there."""
         self._bytes = 0
 
-    async def get(self, key: Hashable, worker: Worker, work: Callable[[], bytes]) -> bytes:
-        """Raises what `work` does."""
+    async def get(
+        self,
+        key: Hashable,
+        worker: Worker,
+        work: Callable[[], bytes],
+        *,
+        seconds: float = math.inf,
+    ) -> bytes:
+        """Not older than so many seconds; but what is under way is waited for, however long it
+        takes: whoever asks again does not begin it anew. Raises what `work` does.
+        """
         found = self._kept.get(key)
-        if found is not None:
+        if found is not None and time.monotonic() - found[1] <= seconds:
             self._kept.move_to_end(key)
-            return found
+            return found[0]
         task = self._under_way.get(key)
         if task is None:
             task = asyncio.ensure_future(worker.do(work))
@@ -63,7 +75,9 @@ class Shared:
         self._under_way.pop(key, None)
         if done.cancelled() or done.exception() is not None:
             return
-        self._kept[key] = done.result()
+        if (before := self._kept.pop(key, None)) is not None:
+            self._bytes -= len(before[0])
+        self._kept[key] = done.result(), time.monotonic()
         self._bytes += len(done.result())
         while len(self._kept) > _MOST_KEPT or self._bytes > _MOST_KEPT_BYTES:
-            self._bytes -= len(self._kept.popitem(last=False)[1])
+            self._bytes -= len(self._kept.popitem(last=False)[1][0])

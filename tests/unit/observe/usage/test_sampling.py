@@ -248,6 +248,18 @@ async def test_a_sample_of_this_moment_is_not_read_again(
     assert script.reads == reads
 
 
+async def test_measured_anew_it_is_what_it_is_at_this_moment() -> None:
+    clock = ScriptedClock()
+    sampler = sampler_of(Script(clock, [300.0, 200.0, 100.0]), clock)
+    await sampler.sample()
+    clock.time += 30
+    await sampler.sample()
+    assert sampler.usage(ONE_NODE).node_cpu.tolist() == [200], "of two, the one that is no spike"
+    clock.time += 1
+    await sampler.sample_anew()
+    assert sampler.usage(ONE_NODE).node_cpu.tolist() == [100]
+
+
 # ---------------------------------------------------------------------- where pods are meanwhile
 
 

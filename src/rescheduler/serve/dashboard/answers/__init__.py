@@ -27,7 +27,16 @@ class Asked:
 
     @cached_property
     def words(self) -> Words:
-        return Words.of(self.rights, namespaces_of(self.view.snapshot))
+        return Words.of(self.rights, self._namespaces)
+
+    @property
+    def _namespaces(self) -> frozenset[str]:
+        """Also those that are gone, as long as something is told of them."""
+        view = self.view
+        told = {namespace for namespace, _ in view.records}
+        if view.decided is not None:
+            told |= {each.namespace for each in view.decided.plan.moves}
+        return namespaces_of(view.snapshot) | told
 
     @cached_property
     def loads(self) -> Loads:

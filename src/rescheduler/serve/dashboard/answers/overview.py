@@ -165,5 +165,13 @@ def _planned(view: View, resource: str) -> float | None:
 
 
 def _planned_overload(view: View) -> int | None:
-    last = view.now.last_pass
-    return last.overloaded.get(PLANNED) if last else None
+    last, plan = view.now.last_pass, view.decided.plan if view.decided else None
+    if last is not None:
+        return last.overloaded.get(PLANNED)
+    if plan is None:
+        return None
+    # Of a plan that was made before any pass, as a demo shows one.
+    limits = thresholds(view).items()
+    return sum(
+        any(each.after.get(name, 0.0) > limit for name, limit in limits) for each in plan.nodes
+    )

@@ -15,7 +15,6 @@ from rescheduler.serve.dashboard.documents.history import (
     Setting,
     Settings,
 )
-from rescheduler.serve.dashboard.rights import Words
 
 _MOST_PLANS = 200
 
@@ -87,7 +86,8 @@ def settings(asked: Asked) -> Settings:
         items=[
             Setting(
                 path=path,
-                value=_shown(words, value),
+                # Lists may name namespaces that whoever looks may not see.
+                value=words.within(value),
                 source=view.sources.get(path, "default"),
                 needs_restart=path in waiting,
             )
@@ -96,12 +96,3 @@ def settings(asked: Asked) -> Settings:
         file_error=words(view.file_error),
         command="rescheduler config show",
     )
-
-
-def _shown(words: Words, value: object) -> object:
-    """Lists may name namespaces that whoever looks may not see."""
-    if isinstance(value, str):
-        return words(value)
-    if isinstance(value, (list, tuple)):
-        return [_shown(words, each) for each in value]
-    return value

@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from typing import Any
 
 import msgspec
 import numpy as np
@@ -69,7 +70,7 @@ def node(asked: Asked) -> NodeDocument:
         planned={key: round(each, 1) for key, each in planned.after.items()} if planned else {},
         thresholds=thresholds(asked.view),
         loads=loads.word,
-        unknown=loads.unknown.get(number, ""),
+        unknown=asked.words(loads.unknown.get(number, "")),
         pods=Rows(asked).of(page.cut(ordered)),
         continue_=page.next(len(ordered)),
         total=len(ordered),
@@ -175,7 +176,7 @@ def pod(asked: Asked) -> PodExplanation:
         raise not_found(f"pod {full_name}")
     said = asked.questions.explain(asked.view, row)
     found = msgspec.convert(
-        {"command": f"rescheduler explain pod {full_name}", **_with_groups(said)}, PodExplanation
+        {"command": f"rescheduler explain pod {full_name}", **_completed(said)}, PodExplanation
     )
     words = asked.words
     found.stays, found.stays_when_asked = words.all(found.stays), words.all(found.stays_when_asked)
@@ -184,14 +185,18 @@ def pod(asked: Asked) -> PodExplanation:
         each.reasons = words.all(each.reasons)
     if found.move is not None:
         found.move.reason = words(found.move.reason)
-    found.strategies = [
-        {**each, "summary": words(str(each.get("summary", "")))} for each in found.strategies
-    ]
+    found.strategies, found.nothing_helps = (
+        words.within(found.strategies),
+        words.within(found.nothing_helps),
+    )
     found.remedies = [
         each
         for each in found.remedies
         if not any(words(text) != text for change in each for text in (change.words, change.of))
     ]
+    for change in (change for each in found.remedies for change in each):
+        # As the list of a setting would be then, which names others.
+        change.details = words.within(change.details)
     assert snapshot is asked.view.snapshot  # noqa: S101 - one view, one answer
     return found
 
@@ -208,11 +213,11 @@ def row_of(asked: Asked, full_name: str) -> int | None:
     return row if snapshot.pods.pod_class[row] != NONE else None
 
 
-def _with_groups(said: dict[str, object]) -> dict[str, object]:
-    move = said.get("move")
-    if isinstance(move, dict):
-        return {**said, "move": {"group": "", **move}}
-    return said
+def _completed(said: dict[str, Any]) -> dict[str, Any]:
+    """What the command leaves out where there is nothing to say is said here as nothing."""
+    move = said["move"]
+    remedies = [[{"amount": None, **change} for change in each] for each in said["remedies"]]
+    return {**said, "move": {"group": "", **move} if move else None, "remedies": remedies}
 
 
 # ---------------------------------------------------------------------- why not

@@ -52,7 +52,7 @@ class Setting(Document):
     """As in the file, such as migration.readyTimeout."""
     value: Any
     source: str
-    """flag, environment, file or default."""
+    """flag, environment, file or default; of a demo also simulation."""
     needs_restart: bool
     """The file says something else, which a restart would take up."""
 
