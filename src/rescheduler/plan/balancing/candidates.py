@@ -61,15 +61,15 @@ class Looked:
 class Looking:
     def __init__(self, desk: Desk, part: Mask, worth: Worth, most: int) -> None:
         self.nodes: Places = np.flatnonzero(part)
-        self.points: Figures = np.ascontiguousarray(desk.loads.percent[self.nodes].T)
-        """By resource and node that takes part."""
+        self.points: Figures = np.ascontiguousarray(desk.loads.series[self.nodes].T)
+        """By resource, now and later, and node that takes part."""
         self._desk = desk
         self._part = part
         self._worth = worth
         self._most = most
         """Moves that there may be."""
         self._low = self.points.min(axis=1, keepdims=True)
-        capacity = desk.loads.capacity[self.nodes]
+        capacity = desk.loads.of_all_moments(desk.loads.capacity[self.nodes])
         self._capacity: Figures = np.ascontiguousarray(capacity.T)
         self._largest = self._capacity.max(axis=1, keepdims=True)
         self._pods = int(np.clip(_ASKED // max(len(self.nodes), 1), _LEAST, _MOST))
@@ -146,7 +146,7 @@ class Looking:
         rows = np.array(desk.placement.rows_on(int(self.nodes[place])), np.intp)
         if not len(rows):
             return []
-        amounts = 100 * desk.loads.of_pod[rows].T
+        amounts = 100 * desk.loads.series_of(rows).T
         out, least_into = amounts / self._capacity[:, [place]], amounts / self._largest
         gaps = self.points[:, [place]] - self._low
         gained = np.maximum(
@@ -186,7 +186,7 @@ class Looking:
 
     def _into(self, row: int, places: Places) -> Figures:
         """The points that it adds to these nodes."""
-        points: Figures = 100 * self._desk.loads.of_pod[row][:, None] / self._capacity[:, places]
+        points: Figures = 100 * self._desk.loads.series_of([row]).T / self._capacity[:, places]
         return points
 
     def _columns(self, rows: list[int], targets: list[Places]) -> Offers | None:
@@ -199,7 +199,7 @@ class Looking:
         homes = at[desk.placement.place[rows]]
         nodes, numbered = np.unique(np.concatenate([homes, *targets]), return_inverse=True)
         source, target = numbered[: len(rows)][pod], numbered[len(rows) :]
-        amounts = 100 * desk.loads.of_pod[rows][pod].T
+        amounts = 100 * desk.loads.series_of(rows)[pod].T
         return Offers(
             nodes=nodes,
             pod=pod,

@@ -83,7 +83,7 @@ class _Balancing:
             margin=configuration.stability.margin_points,
             share=configuration.stability.move_cost_percent / 100,
             floor=self._threshold / 2,
-            ceiling=ceiling(desk),
+            ceiling=desk.loads.of_all_moments(ceiling(desk)),
         )
 
     def go(self) -> None:
@@ -136,7 +136,7 @@ class _Balancing:
     def _gained(self, row: int, target: int) -> float:
         desk = self._desk
         source = int(desk.placement.place[row])
-        points, of_pod = desk.loads.percent, desk.loads.percent_of(row)
+        points, of_pod = desk.loads.series, desk.loads.series_percent_of(row)
         gained = self._worth.of(points[source], points[target], of_pod[source], of_pod[target])
         return float(gained)
 
@@ -180,11 +180,11 @@ class _Balancing:
                 desk.refuse(row, [desk.ended])
                 continue
             tried.add(name)
-            mark, loads = desk.mark(), desk.loads.percent[self._part].T
+            mark, loads = desk.mark(), desk.loads.series[self._part].T
             if why := relocate(desk, row, self._reason, prefer=self._prefer):
                 desk.refuse(row, [why])
                 continue
-            if not self._worth.of_all(loads, desk.loads.percent[self._part].T):
+            if not self._worth.of_all(loads, desk.loads.series[self._part].T):
                 gained = before - _imbalances(desk, self._part).max()
                 desk.rewind(mark)
                 desk.refuse(
@@ -194,7 +194,7 @@ class _Balancing:
     def _prefer(self, row: int) -> Figures:
         """The least loaded of the nodes that take part and would not be overloaded."""
         desk = self._desk
-        after = desk.loads.percent + desk.loads.percent_of(row)
+        after = desk.loads.series + desk.loads.series_percent_of(row)
         with np.errstate(invalid="ignore"):
             below = self._part & (after <= self._worth.ceiling).all(axis=1)
         below &= ~desk.movable.cooldowns.resting_nodes
