@@ -66,7 +66,7 @@ class Loads:
     @property
     def moments(self) -> int:
         """Now, and those of the hours to come that are known."""
-        return 1 + self.more.shape[1] // len(RESOURCES)
+        return 1 + int(self.more.shape[1]) // len(RESOURCES)
 
     @property
     def series(self) -> Figures:
@@ -76,10 +76,15 @@ class Loads:
         now = self.percent
         return np.hstack([now, np.tile(now, self.moments - 1) + later])
 
-    def series_of(self, rows: Sequence[int]) -> Figures:
+    def series_of(self, rows: Sequence[int] | npt.NDArray[np.integer]) -> Figures:
         """By row and the columns of `series`: what these pods use."""
         now = self.of_pod[rows]
         return np.hstack([now, np.tile(now, self.moments - 1) + self.more_of_pod[rows]])
+
+    def forget_ahead(self) -> None:
+        """Only the present counts from now on."""
+        self.ahead = None
+        self.more_of_pod, self.more = self.more_of_pod[:, :0], self.more[:, :0]
 
     def of_all_moments(self, figures: Figures) -> Figures:
         """What does not change with time, by the columns of `series`."""

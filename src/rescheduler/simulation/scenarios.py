@@ -62,6 +62,10 @@ class Scenario:
     surges: tuple[Surge, ...] = ()
     growth: float = 0.0
     """Of all loads in 24 hours: 0.5 is half as much again."""
+    wander_seconds: float = 0.0
+    """By so much the peaks of each day lie apart from where they are meant to be, in either
+    direction, each workload's as luck decides: 12 h, and no day is like another.
+    """
     rollouts: int = 0
     """In 24 hours, at times and of Deployments that luck decides."""
     scalings: int = 0

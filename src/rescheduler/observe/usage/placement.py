@@ -54,8 +54,8 @@ class Placement:
     cannot be true.
     """
     workloads: Callable[[], Mapping[int, str]] = nobody
-    """By number of `pod_owners`: a name by which its workload is known for longer than one roll-out,
-    namespace/kind/name. Worked out when it is asked for.
+    """By number of `pod_owners`: its workload, as namespace/kind/name, which outlives roll-outs.
+    Worked out when it is asked for.
     """
     unseen: str = ""
     """Which kind of object (`nodes`, `pods`) is not, or not freshly, seen: then nothing is to be

@@ -33,6 +33,7 @@ _MOST_TIMES: Final = 3.0
 """What the mean pod of its workload uses, that one may be taken to use."""
 
 _RESOURCES: Final = 2
+_Mask = npt.NDArray[np.bool_]
 _Past = npt.NDArray[np.float32]
 
 
@@ -62,15 +63,18 @@ class Rhythms:
         self._sums[rows[known]] += figures[known]
         self._counts[rows[known]] += 1
 
-    def fill(self, workload: str, slots: Sequence[int], column: int, figures: Numbers) -> None:
-        """What somebody else remembers of slots that are over; what we saw ourselves counts more."""
+    def fill(
+        self, workload: str, column: int, slots: Sequence[int], figures: Numbers, now: float
+    ) -> None:
+        """What somebody else remembers of slots that are over; what we saw ourselves stays."""
+        self._turn_to(int(now // SLOT_SECONDS))
         (row,) = self._rows_of([workload])
-        if row < 0 or self._slot < 0:
+        if row < 0:
             return
-        numbers = np.array(slots, np.int64)
-        is_kept = (numbers < self._slot) & (numbers > self._slot - self._past.shape[1])
-        places = numbers[is_kept] % self._past.shape[1]
-        told, own = np.asarray(figures)[is_kept], self._past[row, places, column]
+        size, numbers = self._past.shape[1], np.array(slots, np.int64)
+        is_kept = (numbers < self._slot) & (numbers > self._slot - size)
+        places, told = numbers[is_kept] % size, np.asarray(figures)[is_kept]
+        own = self._past[row, places, column]
         self._past[row, places, column] = np.where(np.isnan(own), told, own)
 
     def repeats(self) -> dict[str, tuple[float, float]]:
@@ -93,7 +97,7 @@ class Rhythms:
         """
         self._turn_to(int(now // SLOT_SECONDS))
         past = self._by_day()
-        has_rhythm = _explained(past) >= _LEAST_EXPLAINED
+        has_rhythm: _Mask = _explained(past) >= _LEAST_EXPLAINED
         if not has_rhythm.any():
             return None
         day = np.where(has_rhythm[:, None], _median(past), np.nan)
@@ -107,7 +111,8 @@ class Rhythms:
         ]
         if not any(each.any() for each in changes):
             return None
-        days = int(np.isfinite(past[has_rhythm.any(axis=1)]).any(axis=(0, 2, 3)).sum())
+        known = np.isfinite(past[np.any(has_rhythm, axis=1)])
+        days = int(np.any(known, axis=(0, 2, 3)).sum())
         return Ahead(cpu=changes[0], memory=changes[1], now=now, days=days)
 
     # ------------------------------------------------------------------ what is kept
@@ -129,15 +134,14 @@ class Rhythms:
         self._sums[:], self._counts[:] = 0.0, 0.0
 
     def _forget_the_gone(self) -> None:
-        is_known = np.isfinite(self._past).any(axis=(1, 2))
+        is_known: _Mask = np.any(np.isfinite(self._past), axis=(1, 2))
         if is_known.all():
             return
         names = [name for name, row in self._rows.items() if is_known[row]]
         kept = [self._rows[name] for name in names]
         self._rows = {name: row for row, name in enumerate(names)}
-        self._past, self._sums, self._counts = (
-            each[kept] for each in (self._past, self._sums, self._counts)
-        )
+        self._past, self._sums = self._past[kept], self._sums[kept]
+        self._counts = self._counts[kept]
 
     def _rows_of(self, workloads: Sequence[str]) -> npt.NDArray[np.intp]:
         for name in workloads:
@@ -156,8 +160,9 @@ class Rhythms:
         resource.
         """
         size = self._past.shape[1]
-        ordered = self._past[:, np.arange(self._slot, self._slot + size) % size]
-        return ordered.reshape(len(ordered), self._days, SLOTS, _RESOURCES)[:, ::-1]
+        ordered: _Past = self._past[:, np.arange(self._slot, self._slot + size) % size]
+        by_day: _Past = ordered.reshape(len(ordered), self._days, SLOTS, _RESOURCES)
+        return by_day[:, ::-1]
 
 
 # ---------------------------------------------------------------------- what it says

@@ -15,6 +15,7 @@ from rescheduler.observe.usage.choosing import Choice
 from rescheduler.observe.usage.history import History
 from rescheduler.observe.usage.learning import Learning
 from rescheduler.observe.usage.placement import Placement
+from rescheduler.observe.usage.recalling import Recalling
 from rescheduler.observe.usage.samples import Sample
 
 # A sample that is not older is as good as another one: nobody measures more often than that.
@@ -42,6 +43,11 @@ class Sampler:
         self._placement = placement
         self._history = History(settings, choice.source.name)
         self._learning = Learning(settings.learned_patience, choice.source.name)
+        self._recalling: Recalling | None = None
+        patience = settings.learned_patience
+        if patience.enabled and choice.past is not None:
+            rhythms, queries = self._learning.rhythms, settings.prometheus
+            self._recalling = Recalling(choice.past, queries, rhythms, patience.days)
         self._log = structlog.get_logger().bind(source=choice.source.name)
         self._asking = asyncio.Lock()
         self._asked_at = -math.inf
@@ -54,6 +60,8 @@ class Sampler:
         """Until cancelled; no failure of the source ends it."""
         while True:
             await self.sample()
+            if self._recalling is not None:
+                await self._recalling.recall(self._placement(), self._now())
             await self._clock.sleep(self._interval_seconds)
 
     async def sample(self) -> None:

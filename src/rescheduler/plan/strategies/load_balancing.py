@@ -16,7 +16,7 @@ import numpy as np
 
 from rescheduler.model.moves import Report
 from rescheduler.model.strategies import LOAD_BALANCING
-from rescheduler.plan.balancing import pace
+from rescheduler.plan.balancing import pace, patience
 from rescheduler.plan.balancing.candidates import Looking
 from rescheduler.plan.balancing.offers import Worth
 from rescheduler.plan.balancing.searching import Choice, search
@@ -51,11 +51,16 @@ def decide(desk: Desk) -> Report:
     words = _words(desk, part)
     figures = {f"{name}Before": round(gap, 3) for name, gap in _by_resource(before)}
     figures["threshold"] = threshold
-    if before.max() <= threshold:
+    if patience.pressing(desk, part) <= threshold:
         summary = f"{words}, not above the threshold of {threshold:g}{not_evened_words(desk)}"
         return Report(strategy=NAME, acted=False, summary=summary, figures=figures)
+    if why := patience.goes_by_itself(desk, part, threshold):
+        return Report(strategy=NAME, acted=False, summary=f"{words}; {why}", figures=figures)
     start = desk.mark()
     _Balancing(desk, part).go()
+    if desk.mark() == start and desk.loads.moments > 1 and patience.cannot_wait(desk, part):
+        desk.loads.forget_ahead()
+        _Balancing(desk, part).go()
     moved = len(desk.moves) - start
     after = _imbalances(desk, part)
     figures |= {f"{name}After": round(gap, 3) for name, gap in _by_resource(after)}
@@ -93,7 +98,7 @@ class _Balancing:
             done = desk.mark()
             groups |= dict.fromkeys(self._move_some())
             # What did not fit when its turn came leaves room for another choice.
-            if desk.mark() == done or _imbalances(desk, self._part).max() <= self._threshold:
+            if desk.mark() == done or patience.pressing(desk, self._part) <= self._threshold:
                 break
         self._move_groups(list(groups))
 
@@ -144,12 +149,12 @@ class _Balancing:
         """Of the resource in which it brings the two nodes closer together."""
         desk = self._desk
         source = int(desk.placement.place[row])
-        points, of_pod = desk.loads.percent, desk.loads.percent_of(row)
+        points, of_pod = desk.loads.series, desk.loads.series_percent_of(row)
         gaps = np.abs(points[source] - points[target])
         after = np.abs(points[source] - of_pod[source] - points[target] - of_pod[target])
         column = int((gaps - after).argmax())
         return (
-            f"{RESOURCES[column]} {desk.loads.word}: "
+            f"{patience.label(desk, column)}: "
             f"{desk.nodes[source].name} {points[source, column]:.1f} %, "
             f"{desk.nodes[target].name} {points[target, column]:.1f} %, "
             f"gap {gaps[column]:.1f} points; {after[column]:.1f} points after the move"
@@ -172,7 +177,7 @@ class _Balancing:
         desk = self._desk
         tried: set[str] = set()
         for row in rows:
-            before = _imbalances(desk, self._part).max()
+            before = patience.pressing(desk, self._part)
             name, size = desk.groups.name(row), len(desk.unit(row))
             if name in tried or len(tried) >= _GROUPS or before <= self._threshold:
                 continue
@@ -185,7 +190,7 @@ class _Balancing:
                 desk.refuse(row, [why])
                 continue
             if not self._worth.of_all(loads, desk.loads.series[self._part].T):
-                gained = before - _imbalances(desk, self._part).max()
+                gained = before - patience.pressing(desk, self._part)
                 desk.rewind(mark)
                 desk.refuse(
                     row, [f"moving its group of {size} would gain {max(gained, 0):.1f} points"]
