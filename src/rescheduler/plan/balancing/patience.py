@@ -37,7 +37,12 @@ def gaps(desk: Desk, part: Mask) -> Figures:
 
 def pressing(desk: Desk, part: Mask) -> float:
     """The widest gap that is there, or will be soon where a node is overloaded by then."""
-    return float(found[: 1 + _SOON].max(where=counts[: 1 + _SOON], initial=0.0))
+    found = gaps(desk, part).max(axis=1)[: 1 + _SOON]
+    limits = desk.loads.of_all_moments(thresholds(desk))
+    over = np.any(desk.loads.series[part] > limits, axis=0).reshape(-1, len(RESOURCES))
+    counts: Mask = np.any(over, axis=1)[: 1 + _SOON]
+    counts[0] = True
+    return float(found.max(where=counts, initial=0.0))
 
 
 def goes_by_itself(desk: Desk, part: Mask, threshold: float) -> str:
