@@ -113,7 +113,7 @@ class LearnedPatience:
     enabled: bool = setting("enabled", Flag(), default=False)
     """Whether what each workload uses in the course of a day is learnt, and LoadBalancing goes by
     the whole day: a move that tonight's fall would make needless is not made, and one that
-    tomorrow's rise will need is. It takes a day and a half until something is known; with a
+    tomorrow's rise will need is. It takes most of two days until something is known; with a
     Prometheus, which is asked for the days before, nothing. Workloads whose load does not repeat
     count as they are now. Default false.
     """

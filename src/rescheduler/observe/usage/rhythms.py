@@ -2,7 +2,8 @@
 
 A figure for every half hour of some days, of each workload and not of each pod: so pods may come
 and go, and what is remembered is bounded. A workload of which the days before do not explain what
-it used in the last 24 hours has no rhythm, and of its pods nothing is foretold. Days are those of
+it used in the last 24 hours, and in the latest of them, has no rhythm, and of its pods nothing is
+foretold. Days are those of
 UTC: where clocks on walls are put forward or back, it takes a day until that is learnt.
 """
 
@@ -23,10 +24,15 @@ SLOTS: Final = 48
 MOST_WORKLOADS: Final = 20_000
 """Of others nothing is learnt: this bounds the memory."""
 
-_LEAST_COMPARED: Final = SLOTS // 2
+_LEAST_COMPARED: Final = 3 * SLOTS // 4
 """Slots of the last 24 hours that have to be known of an earlier day, too."""
-_LEAST_EXPLAINED: Final = 0.6
+_LEAST_EXPLAINED: Final = 0.8
 """Share of the variance of the last 24 hours that the days before have to explain."""
+_LATEST: Final = SLOTS // 4
+_MOST_WRONG: Final = 0.15
+"""Of what lies between its highest and its lowest figure: by so much the latest slots may differ
+from the days before, in the mean. So a day that is another one is noticed before it is over.
+"""
 _FLOOR: Final = 0.1
 """Of its highest figure: below that, what a pod uses now says little of what it is like."""
 _MOST_TIMES: Final = 3.0
@@ -97,7 +103,7 @@ class Rhythms:
         """
         self._turn_to(int(now // SLOT_SECONDS))
         past = self._by_day()
-        has_rhythm: _Mask = _explained(past) >= _LEAST_EXPLAINED
+        has_rhythm: _Mask = (_explained(past) >= _LEAST_EXPLAINED) & (_wrong(past) <= _MOST_WRONG)
         if not has_rhythm.any():
             return None
         day = np.where(has_rhythm[:, None], _median(past), np.nan)
@@ -181,6 +187,25 @@ def _explained(past: _Past) -> Numbers:
             (counts >= _LEAST_COMPARED) & (varied > 0), 1 - wrong / varied, np.nan
         )
     return explained
+
+
+def _wrong(past: _Past) -> Numbers:
+    """By workload and resource: how far off the days before are from the latest slots, in parts of
+    the swing of the last 24 hours.
+    """
+    seen, told = past[:, 0].astype(np.float64), _median(past[:, 1:])
+    swing = _highest(seen) + _highest(-seen)
+    off = np.square(seen - told)[:, -_LATEST:]
+    known = np.isfinite(off)
+    squares = np.where(known, off, 0.0).sum(axis=1) / np.maximum(known.sum(axis=1), 1)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        wrong: Numbers = np.where(known.any(axis=1), np.sqrt(squares) / swing, np.inf)
+    return wrong
+
+
+def _highest(figures: Numbers) -> Numbers:
+    found: Numbers = np.max(figures, axis=1, initial=-np.inf, where=np.isfinite(figures))
+    return found
 
 
 def _median(past: _Past) -> Numbers:

@@ -14,6 +14,7 @@ import numpy as np
 
 from rescheduler.model.columns import NONE
 from rescheduler.plan.balancing.offers import Offers, Worth
+from rescheduler.plan.balancing.patience import why_it_waits
 from rescheduler.plan.balancing.spread import Places
 from rescheduler.plan.balancing.taking_part import may_take
 from rescheduler.plan.desk import Desk
@@ -219,7 +220,8 @@ class Looking:
             self._desk.refuse(row, ["it uses nothing that counts: no load would change"])
             return
         before, after = float(np.abs(gaps).max()), float(np.abs(gaps - less).max())
-        self._desk.refuse(row, [no_gain(before, after)])
+        waits = why_it_waits(self._desk, gaps, less, "")
+        self._desk.refuse(row, [waits or no_gain(before, after)])
 
     def _refuse(self, row: int, place: int, takes: Mask) -> None:
         able = np.flatnonzero(takes)
@@ -229,8 +231,9 @@ class Looking:
             best = int(before.argmax())
             less = self._into(row, np.array([place, able[best]])).sum(axis=1)
             after = float(np.abs(gaps[:, best] - less).max())
-            where = self._desk.nodes[self.nodes[able[best]]].name
-            self._desk.refuse(row, [no_gain(float(before[best]), after, f"to {where} ")])
+            where = f"to {self._desk.nodes[self.nodes[able[best]]].name} "
+            waits = why_it_waits(self._desk, gaps[:, best], less, where)
+            self._desk.refuse(row, [waits or no_gain(float(before[best]), after, where)])
         elif self._explained < _EXPLAINED and len(self.nodes) * self._explained < _ASKED // 100:
             self._explained += 1
             self._desk.refuse(row, [why_nowhere(self._desk, row, balancing=True, evening=True)])

@@ -1,8 +1,8 @@
 """What the hours to come mean for balancing, where loads repeat from day to day.
 
-A gap that goes by itself is left alone, one that comes is narrowed before it is there, and in
-between a move has to be worth it over the whole day. What is overloaded now does not wait: while a
-node is above its threshold, only the present counts.
+A move has to be worth it over the whole day, not only now. A gap that goes by itself before long is
+left alone; one that comes soon, with an overloaded node, is narrowed before it is there. What is
+overloaded now does not wait: where no move would last the day, the present alone decides.
 """
 
 from datetime import UTC, datetime
@@ -24,8 +24,7 @@ _SOON: Final = sum(hours <= SOON_HOURS for hours in HOURS)
 
 def cannot_wait(desk: Desk, part: Mask) -> bool:
     """One of these nodes is above its threshold now."""
-    with np.errstate(invalid="ignore"):
-        return bool((desk.loads.percent[part] > thresholds(desk)).any())
+    return bool(_over(desk, part)[0])
 
 
 def gaps(desk: Desk, part: Mask) -> Figures:
@@ -37,19 +36,42 @@ def gaps(desk: Desk, part: Mask) -> Figures:
 
 def pressing(desk: Desk, part: Mask) -> float:
     """The widest gap that is there, or will be soon where a node is overloaded by then."""
-    found = gaps(desk, part).max(axis=1)[: 1 + _SOON]
+    return float(_pressing(desk, part).max())
+
+
+def comes_soon(desk: Desk, part: Mask, threshold: float) -> str:
+    """In words, what is not above the threshold now, but will be; empty: it is."""
+    found = _pressing(desk, part)
+    if found[0] > threshold:
+        return ""
+    moment = int(found.argmax())
+    return (
+        f"not above the threshold of {threshold:g} now, but {found[moment]:.1f} points by "
+        f"{clock(desk, moment)}, {as_before(desk)}, with an overloaded node"
+    )
+
+
+def _pressing(desk: Desk, part: Mask) -> Figures:
+    """By moment, now and soon; 0 where it can wait."""
+    counts = _over(desk, part)
+    counts[0] = True
+    found: Figures = np.where(counts, gaps(desk, part).max(axis=1), 0.0)
+    return found[: 1 + _SOON]
+
+
+def _over(desk: Desk, part: Mask) -> Mask:
+    """By moment: one of these nodes is above its threshold."""
     limits = desk.loads.of_all_moments(thresholds(desk))
     over = np.any(desk.loads.series[part] > limits, axis=0).reshape(-1, len(RESOURCES))
-    counts: Mask = np.any(over, axis=1)[: 1 + _SOON]
-    counts[0] = True
-    return float(found.max(where=counts, initial=0.0))
+    found: Mask = np.any(over, axis=1)
+    return found
 
 
 def goes_by_itself(desk: Desk, part: Mask, threshold: float) -> str:
-    """In words, when all gaps above the threshold do before long, and none comes again within the
-    day; empty: they do not.
+    """In words, when all gaps above the threshold do before long, none comes again within the day,
+    and no node is overloaded meanwhile; empty: they do not.
     """
-    if desk.loads.moments == 1 or cannot_wait(desk, part):
+    if desk.loads.moments == 1 or _over(desk, part)[: 1 + _SOON].any():
         return ""
     widest = gaps(desk, part).max(axis=1)
     above = np.flatnonzero(widest > threshold)
@@ -59,6 +81,31 @@ def goes_by_itself(desk: Desk, part: Mask, threshold: float) -> str:
     return (
         f"it falls to {widest[after]:.1f} points by {clock(desk, after)} by itself, "
         f"{as_before(desk)}, so nothing is moved for it"
+    )
+
+
+def is_hot_soon(desk: Desk, row: int) -> Mask:
+    """By node: with this pod it will be above a threshold soon."""
+    later = slice(len(RESOURCES), len(RESOURCES) * (1 + _SOON))
+    after = (desk.loads.series + desk.loads.series_percent_of(row))[:, later]
+    limits = desk.loads.of_all_moments(thresholds(desk))[later]
+    with np.errstate(invalid="ignore"):
+        found: Mask = np.any(after > limits, axis=1)
+    return found
+
+
+def why_it_waits(desk: Desk, gaps: Figures, less: Figures, where: str) -> str:
+    """Of a move that is of use now, and of none later: in words. `gaps` between its nodes, and by
+    how much it would narrow them, by the columns of `series`. Empty: it is another reason.
+    """
+    present, left = slice(0, len(RESOURCES)), np.abs(gaps - less)
+    before, after = float(np.abs(gaps[present]).max()), float(left[present].max())
+    worst = int(left.argmax())
+    if worst < len(RESOURCES) or after >= before:
+        return ""
+    return (
+        f"moving it {where}would narrow a gap of {before:.1f} points to {after:.1f} now, and leave "
+        f"one of {left[worst]:.1f} later: {label(desk, worst)}"
     )
 
 

@@ -56,7 +56,7 @@ def decide(desk: Desk) -> Report:
         return Report(strategy=NAME, acted=False, summary=summary, figures=figures)
     if why := patience.goes_by_itself(desk, part, threshold):
         return Report(strategy=NAME, acted=False, summary=f"{words}; {why}", figures=figures)
-    start = desk.mark()
+    start, why = desk.mark(), patience.comes_soon(desk, part, threshold)
     _Balancing(desk, part).go()
     if desk.mark() == start and desk.loads.moments > 1 and patience.cannot_wait(desk, part):
         desk.loads.forget_ahead()
@@ -65,7 +65,8 @@ def decide(desk: Desk) -> Report:
     after = _imbalances(desk, part)
     figures |= {f"{name}After": round(gap, 3) for name, gap in _by_resource(after)}
     figures["moves"] = moved
-    summary = f"{words}, above the threshold of {threshold:g}; {_outcome(desk, after, moved)}"
+    why = why or f"above the threshold of {threshold:g}"
+    summary = f"{words}, {why}; {_outcome(desk, after, moved)}"
     if not desk.left and after.max() > threshold:
         more = pace.moves_for(desk, pace.apart(desk, part, threshold))
         figures["passesLeft"] = pace.passes_for(desk, more)
