@@ -111,11 +111,11 @@ class Recalling:
                 self._rhythms.fill(workloads[each.name], column, slots, figures, now)
 
 
-def of_workloads(query: str) -> str:
-    """From PromQL for pods to the same for a mean pod of each workload, over a slot."""
+def of_workloads(query: str, span_seconds: float = SLOT_SECONDS) -> str:
+    """From PromQL for pods to the same for a mean pod of each workload, over so long."""
     named = f'label_replace({query}, "workload", "$1", "pod", "{STEM}")'
     mean = f"avg by (namespace, workload) ({named})"
-    return f"avg_over_time(({mean})[{SLOT_SECONDS:.0f}s:{SLOT_SECONDS / 3:.0f}s])"
+    return f"avg_over_time(({mean})[{span_seconds:.0f}s:{span_seconds / 3:.0f}s])"
 
 
 def workloads_by_stem(placement: Placement) -> Mapping[str, str]:
