@@ -18,7 +18,7 @@ from rescheduler.simulation import generating
 from rescheduler.simulation.comparing import compare
 from rescheduler.simulation.contending import Day
 from rescheduler.simulation.happenings import foreseen
-from rescheduler.simulation.scenarios import HOUR, Pattern, Scenario
+from rescheduler.simulation.scenarios import BUILT_IN, HOUR, Scenario
 from rescheduler.simulation.summaries import summarised
 
 _SEEDS: Final = environ.get("BENCH_PATIENCE_SEEDS", "0-9")
@@ -27,16 +27,7 @@ _NODES: Final = 10
 _PODS: Final = 150
 _HOURS: Final = 72.0
 
-# Office hours, evenings and nights, up and down by much: what is busy by day is idle at night.
-_REPEATING: Final = Scenario(
-    name="the same each day",
-    patterns=(
-        Pattern(share=45, peak_seconds=13 * HOUR, high_seconds=10 * HOUR, low=0.3, high=1.7),
-        Pattern(share=20, peak_seconds=20 * HOUR, high_seconds=6 * HOUR, low=0.5, high=1.9),
-        Pattern(share=25, peak_seconds=3 * HOUR, high_seconds=6 * HOUR, low=0.5, high=2.0),
-        Pattern(share=10),
-    ),
-)
+_REPEATING: Final = replace(BUILT_IN["commuting"], name="the same each day")
 _RESTLESS: Final = replace(_REPEATING, name="another each day", wander_seconds=12 * HOUR)
 
 

@@ -266,10 +266,7 @@ async def assert_days_before_can_be_asked_for(place: Scene, settings: UsageSetti
 
         async def are_known() -> bool:
             now = SystemClock().now().timestamp()
-            for name, query in (
-                ("cpu", queries.pod_cpu_query),
-                ("memory", queries.pod_memory_query),
-            ):
+            for name, query in asked.items():
                 courses = await past.query_range(
                     of_workloads(query, 6.0),
                     ("namespace", "workload"),

@@ -34,7 +34,7 @@ EXAMPLES: Final = """Examples:
   rescheduler simulate --scenario drains --compare none --guard
 
   # Loads that rise and fall each day: with and without learning from the days before
-  rescheduler simulate --hours 72 --compare LoadBalancing --learned-patience
+  rescheduler simulate --scenario commuting --hours 72 --compare LoadBalancing --learned-patience
 
   # A day on which some workloads triple, as a chart, too
   rescheduler simulate --scenario spike --compare none,LoadBalancing --svg day.svg"""
@@ -52,7 +52,7 @@ def simulate(  # noqa: PLR0913 - the flags of a command
         str,
         typer.Option(
             metavar="NAME|FILE",
-            help="day, steady, spike, growth, drains, or a LoadScenario in YAML.",
+            help="day, steady, spike, growth, drains, commuting, or a LoadScenario in YAML.",
         ),
     ] = "day",
     compare: Annotated[
