@@ -93,8 +93,11 @@ class Recalling:
         self._left.pop(0)
         self._fill(courses, column, factor, workloads_by_stem(placement), now)
         if not self._left:
-            repeats = self._rhythms.repeats()
-            log.info("loads of the days before are known", workloads=len(repeats))
+            log.info(
+                "loads of the days before are known",
+                workloads=len(self._rhythms.workloads),
+                repeat=len(self._rhythms.with_rhythm()),
+            )
 
     def _fill(
         self,

@@ -83,12 +83,10 @@ class Rhythms:
         own = self._past[row, places, column]
         self._past[row, places, column] = np.where(np.isnan(own), told, own)
 
-    def repeats(self) -> dict[str, tuple[float, float]]:
-        """By workload, of cpu and memory: the share of the last 24 hours' variance that the days
-        before explain; NaN: too little is known.
-        """
-        explained = _explained(self._by_day())
-        return {name: tuple(explained[row].tolist()) for name, row in self._rows.items()}
+    def with_rhythm(self) -> Sequence[str]:
+        """Those whose load repeats, of cpu or of memory."""
+        found = np.any(_has_rhythm(self._by_day()), axis=1)
+        return [name for name, row in self._rows.items() if found[row]]
 
     def ahead(
         self,
@@ -103,7 +101,7 @@ class Rhythms:
         """
         self._turn_to(int(now // SLOT_SECONDS))
         past = self._by_day()
-        has_rhythm: _Mask = (_explained(past) >= _LEAST_EXPLAINED) & (_wrong(past) <= _MOST_WRONG)
+        has_rhythm = _has_rhythm(past)
         if not has_rhythm.any():
             return None
         day = np.where(has_rhythm[:, None], _median(past), np.nan)
@@ -172,6 +170,12 @@ class Rhythms:
 
 
 # ---------------------------------------------------------------------- what it says
+
+
+def _has_rhythm(past: _Past) -> _Mask:
+    """By workload and resource."""
+    found: _Mask = (_explained(past) >= _LEAST_EXPLAINED) & (_wrong(past) <= _MOST_WRONG)
+    return found
 
 
 def _explained(past: _Past) -> Numbers:

@@ -90,7 +90,9 @@ async def test_a_question_without_an_answer_is_told_once_and_asked_again_after_a
         for number in range(400):
             await recall.recall(ONE, NOW + 6000 + 30 * number)
     assert len(past.asked) == 2 + 2 * 2 * 2
-    assert [line["event"] for line in logs] == ["loads of the days before are known"]
+    (line,) = logs
+    assert line["event"] == "loads of the days before are known"
+    assert (line["workloads"], line["repeat"]) == (1, 1)
 
 
 async def test_nothing_is_asked_while_pods_are_not_seen() -> None:

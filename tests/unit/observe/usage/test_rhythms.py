@@ -169,8 +169,7 @@ def test_what_we_saw_ourselves_counts_more() -> None:
     assert found.cpu == pytest.approx(expected.cpu)
 
 
-def test_it_says_how_well_days_repeat() -> None:
+def test_it_says_whose_load_repeats() -> None:
     rhythms = learnt(daily, 72)
-    cpu, memory = rhythms.repeats()["shop/Deployment/web"]
-    assert cpu == pytest.approx(1.0)
-    assert math.isnan(memory)  # it did not change, so there is nothing to explain
+    assert rhythms.with_rhythm() == ["shop/Deployment/web"]
+    assert learnt(lambda _: 300.0, 72).with_rhythm() == []
