@@ -7,6 +7,8 @@ nodes. A move has to narrow the gap between its two nodes even if that gap were 
 `stability.margin`, and by `stability.moveCost` of what its pod weighs there. Moves between nodes
 that do not differ by more than the threshold are made only if the imbalance needs them. Once it is
 not above half the threshold, nothing moves: in between, noise sets nothing off.
+
+Where the hours to come are known, all this is asked of them, too: see `balancing.patience`.
 """
 
 from collections.abc import Iterable
@@ -55,7 +57,8 @@ def decide(desk: Desk) -> Report:
         summary = f"{words}, not above the threshold of {threshold:g}{not_evened_words(desk)}"
         return Report(strategy=NAME, acted=False, summary=summary, figures=figures)
     if why := patience.goes_by_itself(desk, part, threshold):
-        return Report(strategy=NAME, acted=False, summary=f"{words}; {why}", figures=figures)
+        summary = f"{words}; {why}{not_evened_words(desk)}"
+        return Report(strategy=NAME, acted=False, summary=summary, figures=figures)
     start, why = desk.mark(), patience.comes_soon(desk, part, threshold)
     _Balancing(desk, part).go()
     if desk.mark() == start and desk.loads.moments > 1 and patience.cannot_wait(desk, part):
