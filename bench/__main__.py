@@ -23,6 +23,7 @@ from bench import (
     guarding,
     observing,
     packing,
+    patience,
     planning,
     scheduling,
     simulating,
@@ -56,6 +57,7 @@ async def main() -> None:
     turns.measure(table)
     balance_bound.measure(table)
     packing.measure(table)
+    patience.measure(table)
     extending.measure(table)
     guarding.measure(table)
     dashboard.measure(table)

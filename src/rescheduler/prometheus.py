@@ -1,7 +1,8 @@
-"""The only door to Prometheus: instant queries, and answers as columns of numbers.
+"""The only door to Prometheus: queries of now and of the past, and answers as columns of numbers.
 
-In: PromQL, and the labels that name what a series is about. Out: a `Vector`, or a `PrometheusError`
-in words for the operator. What does not belong here: any opinion about the figures.
+In: PromQL, and the labels that name what a series is about. Out: a `Vector` or `Course`s, or a
+`PrometheusError` in words for the operator. What does not belong here: any opinion about the
+figures.
 """
 
 import asyncio
@@ -48,6 +49,17 @@ class Vector:
     """
 
 
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Course:
+    """What one series was at several times."""
+
+    name: str
+    """Its labels, joined by `/`."""
+    at: npt.NDArray[np.float64]
+    """In Unix seconds."""
+    values: npt.NDArray[np.float64]
+
+
 @asynccontextmanager
 async def connect(settings: PrometheusSettings) -> AsyncIterator["Prometheus"]:
     # Neither proxies nor credentials are taken from the environment: what we send may be secret.
@@ -77,19 +89,39 @@ class Prometheus:
         """
         seconds = self._settings.timeout_seconds
         told = await self._ask(
+            "query",
             {
                 "query": query,
                 # Else it would go on computing what nobody waits for.
                 "timeout": f"{math.ceil(seconds * 1000)}ms",
                 "lookback_delta": f"{math.ceil(oldest_seconds)}s",
-            }
+            },
         )
         return await _vector(told, labels, identify)
 
-    async def _ask(self, form: Mapping[str, str]) -> "_Answer":
+    async def query_range(
+        self, query: str, labels: Sequence[str], *, begin: float, end: float, step_seconds: float
+    ) -> list[Course]:
+        """Evaluate the query as of times in the past: `begin`, and in steps until `end`. Series
+        that lack one of the labels are left out.
+        """
+        seconds = self._settings.timeout_seconds
+        told = await self._ask(
+            "query_range",
+            {
+                "query": query,
+                "timeout": f"{math.ceil(seconds * 1000)}ms",
+                "start": f"{begin:.3f}",
+                "end": f"{end:.3f}",
+                "step": f"{step_seconds:g}s",
+            },
+        )
+        return await _courses(told, labels)
+
+    async def _ask(self, endpoint: str, form: Mapping[str, str]) -> "_Answer":
         try:
             async with self._session.post(
-                f"{self._settings.url}/api/v1/query",
+                f"{self._settings.url}/api/v1/{endpoint}",
                 data=form,
                 headers={"Accept": "application/json", **self._authorization()},
                 timeout=aiohttp.ClientTimeout(total=self._settings.timeout_seconds),
@@ -185,9 +217,15 @@ class _Series(msgspec.Struct, gc=False):
     value: tuple[float, str]
 
 
+class _Values(msgspec.Struct, gc=False):
+    metric: dict[str, str]
+    values: list[tuple[float, str]]
+
+
 _ANSWER: Final = msgspec.json.Decoder(_Answer)
 _DATA: Final = msgspec.json.Decoder(_Data)
 _SERIES: Final = msgspec.json.Decoder(_Series)
+_VALUES: Final = msgspec.json.Decoder(_Values)
 
 
 def _told(answer: aiohttp.ClientResponse, body: bytes) -> _Answer:
@@ -219,16 +257,35 @@ def _told(answer: aiohttp.ClientResponse, body: bytes) -> _Answer:
     return told
 
 
-async def _vector(told: _Answer, labels: Sequence[str], identify: Callable[[str], int]) -> Vector:
+def _data(told: _Answer, wanted: str, advice: str) -> _Data:
     try:
         data = _DATA.decode(told.data)
     except msgspec.MsgspecError as problem:
         raise PrometheusError(f"answers with no result: {problem}") from problem
-    if data.result_type != "vector":
-        raise PrometheusError(
-            f"answers with a {_shortened(data.result_type)}: the query has to give a vector, one "
-            "value for each node or pod"
-        )
+    if data.result_type != wanted:
+        raise PrometheusError(f"answers with a {_shortened(data.result_type)}: {advice}")
+    return data
+
+
+async def _courses(told: _Answer, labels: Sequence[str]) -> list[Course]:
+    found = []
+    data = _data(told, "matrix", "the query has to give one series for each workload")
+    for number, raw in enumerate(data.result, start=1):
+        try:
+            series = _VALUES.decode(raw)
+            points = np.array([(at, float(value)) for at, value in series.values], np.float64)
+        except (msgspec.MsgspecError, ValueError) as problem:
+            raise PrometheusError(f"answers with what is no series: {problem}") from problem
+        names = [series.metric.get(label, "") for label in labels]
+        if all(names) and len(points):
+            found.append(Course(name="/".join(names), at=points[:, 0], values=points[:, 1]))
+        if number % _AT_ONCE == 0:
+            await asyncio.sleep(0)
+    return found
+
+
+async def _vector(told: _Answer, labels: Sequence[str], identify: Callable[[str], int]) -> Vector:
+    data = _data(told, "vector", "the query has to give a vector, one value for each node or pod")
     reader = _Reader(labels, identify, len(data.result))
     for number, raw in enumerate(data.result, start=1):
         reader.read(raw)

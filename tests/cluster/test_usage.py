@@ -17,6 +17,7 @@ from rescheduler.model.snapshot import Snapshot
 from rescheduler.model.usage import Usage
 from rescheduler.observe import Observer, observing
 from rescheduler.observe.usage import choose
+from rescheduler.observe.usage.recalling import of_workloads
 from rescheduler.observe.usage.samples import identity
 from rescheduler.prometheus import PrometheusError
 from testbed.builders import behaviour, deployment, pod, pod_spec
@@ -222,6 +223,7 @@ async def test_prometheus_with_the_queries_of_the_defaults(tmp_path: Path) -> No
                     lambda: owned.kill("prometheus"),
                     lambda: owned.start("prometheus"),
                 )
+                await assert_days_before_can_be_asked_for(place, settings)
                 # Who leaves is out of the figure at once, and not only when the source knows.
                 await place.world.delete_pod("large")
                 await place.world.wait("it is gone", lambda: _is_gone(observer, "large"))
@@ -246,6 +248,39 @@ async def assert_own_queries_are_asked(place: Scene, settings: UsageSettings) ->
     assert nodes == {busy: 576 * MEBIBYTE + NODE_MEMORY, idle: NODE_MEMORY}
     assert sample.nodes.cpu[sample.nodes.who == busy].tolist() == [1500]
     assert np.isnan(sample.nodes.cpu[sample.nodes.who == idle]).all()
+
+
+async def assert_days_before_can_be_asked_for(place: Scene, settings: UsageSettings) -> None:
+    """By workload, in moments instead of half hours, for that is all it has seen."""
+    idle = place.world.nodes[1]
+    spec = pod_spec() | {"nodeName": idle}
+    for name, used in (("db-0", "200m"), ("db-1", "400m")):
+        await place.world.create(pod(name, spec=spec, cpu_usage=used, memory_usage="64Mi"))
+    queries = settings.prometheus
+    asked = {"cpu": queries.pod_cpu_query, "memory": queries.pod_memory_query}
+    found: dict[str, float] = {}
+
+    async with choose(settings, place.kube) as choice:
+        assert choice.past is not None
+        past = choice.past
+
+        async def are_known() -> bool:
+            now = SystemClock().now().timestamp()
+            for name, query in asked.items():
+                courses = await past.query_range(
+                    of_workloads(query, 6.0),
+                    ("namespace", "workload"),
+                    begin=now - 2,
+                    end=now,
+                    step_seconds=1,
+                )
+                latest = {each.name: float(each.values[-1]) for each in courses}
+                found[name] = latest.get(f"{place.world.name}/db", 0.0)
+            return found["cpu"] == pytest.approx(0.3, rel=0.2) and found["memory"] == 64 * MEBIBYTE
+
+        await place.world.wait("the mean of both pods is known", are_known)
+    for name in ("db-0", "db-1"):
+        await place.world.delete_pod(name)
 
 
 async def _has_pods(observer: Observer, node: str, count: int) -> bool:

@@ -19,7 +19,7 @@ from aiohttp import web
 
 from rescheduler import prometheus
 from rescheduler.config import BasicAuth, PrometheusSettings
-from rescheduler.prometheus import PrometheusError, Vector
+from rescheduler.prometheus import Course, PrometheusError, Vector
 
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
@@ -350,3 +350,65 @@ async def test_a_file_of_authorities_that_cannot_be_used_is_named(
         path.write_text(content)
     with pytest.raises(PrometheusError, match=r"usage\.prometheus\.caFile .* cannot be used"):
         await asked(PrometheusSettings(url="https://localhost:1", ca_file=str(path)))
+
+
+# ---------------------------------------------------------------------- the past
+
+
+def matrix(*series: object) -> dict[str, Any]:
+    return {"status": "success", "data": {"resultType": "matrix", "result": list(series)}}
+
+
+async def asked_of_the_past(body: object) -> list[Course]:
+    async with (
+        serving(answering(body)) as url,
+        prometheus.connect(PrometheusSettings(url=url)) as door,
+    ):
+        return await door.query_range("x", ("namespace", "pod"), begin=0, end=60, step_seconds=30)
+
+
+async def test_a_course_is_what_a_series_was_at_several_times() -> None:
+    web = {"metric": {"namespace": "ns", "pod": "web"}, "values": [[0, "1.5"], [30, "2"]]}
+    nameless = {"metric": {"namespace": "ns"}, "values": [[0, "1"]]}
+    (course,) = await asked_of_the_past(matrix(web, nameless))
+    assert course.name == "ns/web"
+    assert course.at.tolist() == [0, 30]
+    assert course.values.tolist() == [1.5, 2]
+
+
+@pytest.mark.parametrize(
+    ("body", "part"),
+    [
+        (success(), "answers with a vector: the query has to give one series"),
+        (matrix({"metric": {}, "values": [[0, "x"]]}), "answers with what is no series"),
+        (matrix({"metric": {}}), "answers with what is no series"),
+        ({"status": "error", "errorType": "bad_data", "error": "too many"}, "refuses: bad_data"),
+    ],
+)
+async def test_no_course_is_an_error_in_words(body: object, part: str) -> None:
+    with pytest.raises(PrometheusError, match=part):
+        await asked_of_the_past(body)
+
+
+async def test_the_past_is_asked_for_with_its_times() -> None:
+    forms: list[dict[str, Any]] = []
+
+    async def handle(request: web.Request) -> web.Response:
+        forms.append({"path": request.path, **await request.post()})
+        return web.json_response(matrix())
+
+    async with (
+        serving(handle) as url,
+        prometheus.connect(PrometheusSettings(url=url)) as door,
+    ):
+        await door.query_range("x", ("pod",), begin=1800, end=5400, step_seconds=1800)
+    assert forms == [
+        {
+            "path": "/api/v1/query_range",
+            "query": "x",
+            "timeout": "10000ms",
+            "start": "1800.000",
+            "end": "5400.000",
+            "step": "1800s",
+        }
+    ]

@@ -15,6 +15,7 @@ _NOBODY: Final = "none"
 _OWN: Final = "config"
 _EXTENDER: Final = "extender"
 _GUARD: Final = "guard"
+_PATIENCE: Final = "patience"
 _USUAL: Final = (_NOBODY, *strategies.BY_DEFAULT)
 _KNOWN: Final = (_NOBODY, *config.STRATEGIES, _OWN)
 _INTERVAL_SECONDS: Final = 900.0
@@ -88,6 +89,29 @@ def _with_guard(contender: "Contender") -> "Contender":
     own = _default(()) if contender.configuration is None else contender.configuration
     guarding = replace(own, guard=replace(own.guard, enabled=True))
     return replace(contender, name=f"{contender.name}+{_GUARD}", configuration=guarding)
+
+
+def with_and_without_patience(contenders: "list[Contender]") -> "list[Contender]":
+    """Who moves something, twice: by what is used now, and by what the days before have taught."""
+    return [
+        each
+        for contender in contenders
+        for each in (
+            (_patient(contender, learns=False), _patient(contender, learns=True))
+            if contender.configuration is not None
+            else (contender,)
+        )
+    ]
+
+
+def _patient(contender: "Contender", *, learns: bool) -> "Contender":
+    own = contender.configuration
+    if own is None:
+        return contender
+    patience = replace(own.usage.learned_patience, enabled=learns)
+    name = f"{contender.name}+{_PATIENCE}" if learns else contender.name
+    usage = replace(own.usage, learned_patience=patience)
+    return replace(contender, name=name, configuration=replace(own, usage=usage))
 
 
 def _of_strategies(name: str, problems: Problems) -> config.Configuration | None:

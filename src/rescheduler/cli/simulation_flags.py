@@ -37,6 +37,7 @@ class SimulationFlags:
     svg: Path | None
     extender: bool
     guard: bool
+    learned_patience: bool = False
     web: bool = False
     port: int | None = None
 
@@ -100,7 +101,9 @@ class SimulationFlags:
         found = contenders.named(self.compare, own, problems, has_own=file is not None)
         if self.extender:
             found = contenders.with_and_without_extender(found)
-        return contenders.with_and_without_guard(found) if self.guard else found
+        if self.guard:
+            found = contenders.with_and_without_guard(found)
+        return contenders.with_and_without_patience(found) if self.learned_patience else found
 
     def _scenario(self, problems: Problems) -> "Scenario | None":
         from rescheduler.simulation import scenario_files

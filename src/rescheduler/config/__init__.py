@@ -54,7 +54,7 @@ from rescheduler.config.strategies import (
     ResourceOptimizationSettings,
 )
 from rescheduler.config.tls import Tls
-from rescheduler.config.usage import BasicAuth, PrometheusSettings, UsageSettings
+from rescheduler.config.usage import BasicAuth, LearnedPatience, PrometheusSettings, UsageSettings
 from rescheduler.errors import ConfigurationError, Problem
 
 __all__ = [
@@ -85,6 +85,7 @@ __all__ = [
     "Guard",
     "InFlight",
     "LeaderElection",
+    "LearnedPatience",
     "Loaded",
     "Migration",
     "NodeAutoscaler",

@@ -25,6 +25,7 @@ from rescheduler.config.usage import (
 )
 from rescheduler.documents import durations
 from rescheduler.documents.places import Path, Place, rendered
+from rescheduler.model.usage import REQUESTS
 
 _USAGE: Final = ("usage",)
 _PROMETHEUS: Final = ("usage", "prometheus")
@@ -74,6 +75,7 @@ def refuse_contradictions(
 
 def _contradictions(configuration: Configuration) -> Iterator[Contradiction]:
     yield from _about_samples(configuration.usage)
+    yield from _about_learned_patience(configuration.usage)
     yield from _about_the_url(configuration.usage)
     yield from _about_logging_in(configuration.usage.prometheus)
     yield from _about_relieving(configuration)
@@ -112,6 +114,16 @@ def _about_samples(usage: UsageSettings) -> Iterator[Contradiction]:
             (interval,),
             "shorter than usage.interval, so every node would be unknown between two samples: "
             f"make it at least {_text(usage.interval_seconds)}",
+        )
+
+
+def _about_learned_patience(usage: UsageSettings) -> Iterator[Contradiction]:
+    if usage.learned_patience.enabled and usage.source == REQUESTS:
+        yield Contradiction(
+            (*_USAGE, "learnedPatience", "enabled"),
+            ((*_USAGE, "source"),),
+            'has no effect, as usage.source is "requests", which are the same all day: take '
+            "another source, or leave this out",
         )
 
 

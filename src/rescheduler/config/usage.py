@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from rescheduler.documents.durations import MILLISECOND, SECOND
-from rescheduler.documents.kinds import Count, Duration, HttpAddress, Percentage, Text
+from rescheduler.documents.kinds import Count, Duration, Flag, HttpAddress, Percentage, Text
 from rescheduler.documents.name_lists import Choice
 from rescheduler.documents.settings import setting, subsection
 from rescheduler.model.usage import REQUESTS
@@ -107,6 +107,24 @@ class PrometheusSettings:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class LearnedPatience:
+    """Loads that rise and fall each day, known from the days before."""
+
+    enabled: bool = setting("enabled", Flag(), default=False)
+    """Whether what each workload uses in the course of a day is learnt, and LoadBalancing goes by
+    the whole day: a move that tonight's fall would make needless is not made, and one that
+    tomorrow's rise will need is. It takes most of two days until something is known; with a
+    Prometheus, which is asked for the days before, nothing. Workloads whose load does not repeat
+    count as they are now. Default false.
+    """
+
+    days: int = setting("days", Count(lowest=2, highest=28), default=7)
+    """How many days are remembered: of each workload, a figure for every half hour of them. Default
+    7, so that a weekend does not change what is known of the days of the week.
+    """
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class UsageSettings:
     """What nodes and pods really use, as far as somebody measures it."""
 
@@ -137,4 +155,5 @@ class UsageSettings:
     one or two, a spike could not be told from load.
     """
 
+    learned_patience: LearnedPatience = subsection("learnedPatience", default=LearnedPatience())
     prometheus: PrometheusSettings = subsection("prometheus", default=PrometheusSettings())

@@ -7,6 +7,8 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
+from rescheduler.model.ahead import Ahead
+
 Figures = npt.NDArray[np.float64]
 """CPU in thousandths of a core, memory in bytes; NaN: unknown, which is not zero."""
 
@@ -45,6 +47,9 @@ class Usage:
     """Why every node is unknown, so that whoever goes by usage has to rest; empty: some are known,
     or it is known that there are no nodes.
     """
+
+    ahead: Ahead | None = None
+    """What is known of the hours to come; None: nothing, or nobody wants to know."""
 
     def __post_init__(self) -> None:
         for figures in (

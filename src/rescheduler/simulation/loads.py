@@ -117,6 +117,9 @@ class _Curves:
                 for each, name in zip(patterns, [*names, ""], strict=True)
             ]
         )
+        self._names, self._seed = [*names, ""], seed
+        self._wander = scenario.wander_seconds
+        self._peaks_of = 0, self._wandered(0)
         # Some are up and down more than others of their kind.
         depth = np.array([0.7 + 0.6 * chances.fraction(seed, "depth of", n) for n in [*names, ""]])
         self._low, self._high = (
@@ -130,7 +133,7 @@ class _Curves:
         self._surges = [(each, _surging(names, each, seed)) for each in scenario.surges]
 
     def at(self, of_day: float, elapsed: float) -> tuple[Numbers, Numbers]:
-        away = np.abs((of_day - self._peak + _DAY / 2) % _DAY - _DAY / 2)
+        away = np.abs((of_day - self._peaks(int(elapsed // _DAY)) + _DAY / 2) % _DAY - _DAY / 2)
         # To the fourth: it rises sharply to its high hours, and falls again.
         # Far away from them it is nothing, and numbers that are nearly nothing are slow.
         square = np.minimum(np.square(away / self._half), _FAR)
@@ -142,6 +145,17 @@ class _Curves:
         for surge, members in self._surges:
             cpu = np.where(members, cpu * _surge_at(surge, of_day), cpu)
         return cpu, np.maximum(memory, 0.1)
+
+    def _peaks(self, day: int) -> Numbers:
+        if self._peaks_of[0] != day:
+            self._peaks_of = day, self._wandered(day)
+        return self._peaks_of[1]
+
+    def _wandered(self, day: int) -> Numbers:
+        if not self._wander:
+            return self._peak
+        luck = [chances.fraction(self._seed, f"day {day} of", name) for name in self._names]
+        return self._peak + self._wander * (2 * np.array(luck) - 1)
 
 
 def _dealt(names: Sequence[str], patterns: Sequence[Pattern], seed: int) -> Iterable[Pattern]:

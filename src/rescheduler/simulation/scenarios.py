@@ -62,6 +62,10 @@ class Scenario:
     surges: tuple[Surge, ...] = ()
     growth: float = 0.0
     """Of all loads in 24 hours: 0.5 is half as much again."""
+    wander_seconds: float = 0.0
+    """By so much the peaks of each day lie apart from where they are meant to be, in either
+    direction, each workload's as luck decides: 12 h, and no day is like another.
+    """
     rollouts: int = 0
     """In 24 hours, at times and of Deployments that luck decides."""
     scalings: int = 0
@@ -94,6 +98,16 @@ _UPGRADE: Final = tuple(
 )
 """Twelve nodes, sometimes two at once."""
 
+_COMMUTING: Final = Scenario(
+    name="commuting",
+    patterns=(
+        Pattern(share=45, peak_seconds=13 * HOUR, high_seconds=10 * HOUR, low=0.3, high=1.7),
+        Pattern(share=20, peak_seconds=20 * HOUR, high_seconds=6 * HOUR, low=0.5, high=1.9),
+        Pattern(share=25, peak_seconds=3 * HOUR, high_seconds=6 * HOUR, low=0.5, high=2.0),
+        Pattern(share=10),
+    ),
+)
+
 BUILT_IN: Final = {
     each.name: each
     for each in (
@@ -106,8 +120,10 @@ BUILT_IN: Final = {
         ),
         replace(_DAY, name="growth", growth=0.6),
         replace(_DAY, name="drains", maintenances=(), failures=(), drains=_UPGRADE),
+        _COMMUTING,
     )
 }
 """Office hours, evenings and nights; the same all day; with some that triple at 14:00; one that
-ends with more than half as much again as it began with; and one on which nodes are drained.
+ends with more than half as much again as it began with; one on which nodes are drained; and one on
+which nothing happens, but load comes and goes by more.
 """

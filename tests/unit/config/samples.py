@@ -94,6 +94,7 @@ ARGS: Document = {
         "percentile": 95,
         "maxAge": "2m",
         "debounce": 5,
+        "learnedPatience": {"enabled": True, "days": 14},
         "prometheus": {
             "url": "https://prometheus.monitoring:9090/prefix",
             "nodeCpuQuery": "node_cpu",

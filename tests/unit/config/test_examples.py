@@ -217,6 +217,7 @@ COMPLETE = config.Configuration(
         percentile=95.0,
         max_age_seconds=120.0,
         debounce=5,
+        learned_patience=config.LearnedPatience(enabled=True, days=14),
         prometheus=config.PrometheusSettings(
             url="https://prometheus.monitoring:9090/prefix",
             node_cpu_query="node_cpu",

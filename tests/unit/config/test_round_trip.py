@@ -60,8 +60,12 @@ def usage_settings(draw: st.DrawFn) -> config.UsageSettings:
             **credentials,
         )
     sources = ["auto", "requests", "metrics-server"] + (["prometheus"] if url else [])
+    source = draw(st.sampled_from(sources))
     return config.UsageSettings(
-        source=draw(st.sampled_from(sources)),
+        source=source,
+        learned_patience=config.LearnedPatience(
+            enabled=source != "requests" and draw(st.booleans()), days=draw(st.integers(2, 28))
+        ),
         interval_seconds=float(interval),
         window_seconds=float(draw(st.integers(interval * debounce, interval * 120))),
         percentile=draw(percentages),

@@ -25,6 +25,9 @@ REFUSED = [
     ({"maxAge": "-1s"}, "usage.maxAge", "must be between 1s and 24h"),
     ({"debounce": 0}, "usage.debounce", "must be at least 1 and at most 120, found 0"),
     ({"debounce": 121}, "usage.debounce", "must be at least 1 and at most 120, found 121"),
+    ({"learnedPatience": True}, "usage.learnedPatience", "expected a mapping"),
+    ({"learnedPatience": {"enabled": "on"}}, "usage.learnedPatience.enabled", "true or false"),
+    ({"learnedPatience": {"days": 1}}, "usage.learnedPatience.days", "at least 2 and at most 28"),
     ({"prometheus": "http://x"}, "usage.prometheus", "expected a mapping"),
     ({"prometheus": {"url": 9090}}, "usage.prometheus.url", "expected an address such as"),
     ({"prometheus": {**HTTP, "podCpuQuery": ""}}, "usage.prometheus.podCpuQuery", "not be empty"),
@@ -140,6 +143,11 @@ CONTRADICTIONS = [
         {"interval": "1s", "window": "2m1s"},
         "usage.window",
         "holds 121 samples, one every 1s (usage.interval), and may hold 120",
+    ),
+    (
+        {"source": "requests", "learnedPatience": {"enabled": True}},
+        "usage.learnedPatience.enabled",
+        'has no effect, as usage.source is "requests"',
     ),
     ({"maxAge": "29s"}, "usage.maxAge", "make it at least 30s"),
 ]

@@ -1,3 +1,4 @@
+from dataclasses import replace
 from datetime import timedelta
 
 import numpy as np
@@ -91,6 +92,24 @@ def test_growth_counts_from_the_beginning() -> None:
     cpu, memory = source.of(pod("shop/web"), START + at(24))
     assert cpu == pytest.approx(2, rel=0.1)
     assert memory == pytest.approx(2 * GIBI, rel=0.1)
+
+
+def test_days_are_alike_unless_their_peaks_wander() -> None:
+    pattern = Pattern(peak_seconds=12 * HOUR, high_seconds=6 * HOUR, low=0.2, high=2.0)
+    same = Scenario(name="same", patterns=(pattern,))
+    hours = [24 * day + hour for day in range(3) for hour in range(24)]
+
+    def highest(scenario: Scenario) -> list[int]:
+        """The hour of each day at which the workload is busiest."""
+        source = loads(scenario, "shop/web")
+        used = [source.of(pod("shop/web"), START + at(hour))[0] for hour in hours]
+        return [int(np.argmax(used[24 * day : 24 * day + 24])) for day in range(3)]
+
+    days = highest(same)
+    assert max(days) - min(days) <= 2  # luck moves it a little
+    other = highest(replace(same, wander_seconds=12 * HOUR))
+    assert max(other) - min(other) > 2
+    assert other == highest(replace(same, wander_seconds=12 * HOUR))
 
 
 def test_a_pod_of_nobody_uses_little() -> None:

@@ -28,6 +28,7 @@ loads:
 surges:
 - {at: 14h, duration: 30m, factor: 3, share: 5}
 growth: 50
+wander: 2h
 rollouts: 7
 scalings: 3
 maintenances:
@@ -54,6 +55,7 @@ drains:
         Surge(at_seconds=14 * HOUR, for_seconds=HOUR / 2, factor=3, share=0.05),
     )
     assert (scenario.growth, scenario.rollouts, scenario.scalings) == (0.5, 7, 3)
+    assert scenario.wander_seconds == 2 * HOUR
     assert scenario.maintenances == (
         Outage(at_seconds=10 * HOUR, for_seconds=2 * HOUR, node="node-001"),
     )

@@ -33,6 +33,9 @@ EXAMPLES: Final = """Examples:
   # Nodes that somebody else drains: with and without our guard
   rescheduler simulate --scenario drains --compare none --guard
 
+  # Loads that rise and fall each day: with and without learning from the days before
+  rescheduler simulate --scenario commuting --hours 72 --compare LoadBalancing --learned-patience
+
   # A day on which some workloads triple, as a chart, too
   rescheduler simulate --scenario spike --compare none,LoadBalancing --svg day.svg"""
 
@@ -49,7 +52,7 @@ def simulate(  # noqa: PLR0913 - the flags of a command
         str,
         typer.Option(
             metavar="NAME|FILE",
-            help="day, steady, spike, growth, drains, or a LoadScenario in YAML.",
+            help="day, steady, spike, growth, drains, commuting, or a LoadScenario in YAML.",
         ),
     ] = "day",
     compare: Annotated[
@@ -79,6 +82,13 @@ def simulate(  # noqa: PLR0913 - the flags of a command
         typer.Option(
             "--guard",
             help="Each contender twice: also with evictions by others held until pods have moved.",
+        ),
+    ] = False,
+    learned_patience: Annotated[
+        bool,
+        typer.Option(
+            "--learned-patience",
+            help="Each contender twice: also going by what the days before have taught.",
         ),
     ] = False,
     hours: Annotated[
@@ -128,6 +138,7 @@ def simulate(  # noqa: PLR0913 - the flags of a command
         svg=svg,
         extender=extender,
         guard=guard,
+        learned_patience=learned_patience,
         web=web,
         port=port,
     )

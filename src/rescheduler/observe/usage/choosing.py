@@ -2,7 +2,7 @@
 
 from collections.abc import AsyncIterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -11,6 +11,7 @@ from rescheduler.config import UsageSettings
 from rescheduler.config.usage import AUTO, METRICS_SERVER, PROMETHEUS
 from rescheduler.errors import ReschedulerError
 from rescheduler.kube import KubeApi
+from rescheduler.observe.usage.recalling import Past
 from rescheduler.observe.usage.samples import Sample, usable
 from rescheduler.observe.usage.sources import UsageSource
 from rescheduler.observe.usage.sources.metrics_server import MetricsServer
@@ -25,6 +26,8 @@ class Choice:
     """In words, for the log."""
     sample: Sample | None = None
     """What it has said already, if it was asked: the first sample, which need not be read again."""
+    past: Past | None = None
+    """Who remembers the days before; None: nobody does."""
 
 
 @asynccontextmanager
@@ -32,6 +35,7 @@ async def choose(settings: UsageSettings, kube: KubeApi) -> AsyncIterator[Choice
     """The source of the configuration; for `auto`, the best that answers now."""
     async with AsyncExitStack() as open_until_the_end:
         candidates: dict[str, UsageSource] = {METRICS_SERVER: MetricsServer(kube)}
+        door = None
         if settings.prometheus.url:
             door = await open_until_the_end.enter_async_context(
                 prometheus.connect(settings.prometheus)
@@ -39,10 +43,11 @@ async def choose(settings: UsageSettings, kube: KubeApi) -> AsyncIterator[Choice
             source = PrometheusSource(door, settings)
             candidates = {PROMETHEUS: source, **candidates}
         if settings.source == AUTO:
-            yield await best_of(candidates)
+            choice = await best_of(candidates)
         else:
             chosen = candidates.get(settings.source, Requests())
-            yield Choice(source=chosen, reason=f"usage.source is {settings.source}")
+            choice = Choice(source=chosen, reason=f"usage.source is {settings.source}")
+        yield replace(choice, past=door) if choice.source.name == PROMETHEUS else choice
 
 
 async def best_of(candidates: Mapping[str, UsageSource]) -> Choice:

@@ -86,6 +86,13 @@ class History:
         window = self._nodes.window(nodes)
         self._pods.forget_departed_before(_oldest_moment(window, self._is_recent(window, now), now))
 
+    def of_pods(self, now: float) -> tuple[Numbers, Numbers, npt.NDArray[np.bool_]]:
+        """By row of the placement that was told last: cpu, memory, and whether they are measured,
+        and fresh.
+        """
+        measured = self._pods.measured_since(now - self._settings.max_age_seconds)
+        return self._pods.cpu, self._pods.memory, measured
+
     def usage(self, placement: Placement, now: float) -> Usage:
         if placement.unseen:
             return unknown(placement, self._source, f"{placement.unseen} are not seen")

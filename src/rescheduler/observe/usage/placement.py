@@ -1,19 +1,25 @@
 """Which pods are on which nodes at one moment: what figures of usage are corrected to."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Final
 
 import numpy as np
 import numpy.typing as npt
 
-from rescheduler.model import names, resources
-from rescheduler.model.columns import Flag
+from rescheduler.model import names, objects, resources
+from rescheduler.model.columns import NONE, Flag
 from rescheduler.model.snapshot import Snapshot
 
 _NEEDED: Final = ("nodes", "pods")
 
 Amounts = npt.NDArray[np.integer] | npt.NDArray[np.floating]
+
+
+def nobody() -> Mapping[int, str]:
+    """No workload is known by name."""
+    return {}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -47,6 +53,10 @@ class Placement:
     """What pods may take of each node (`allocatable`), where known: figures of far more than that
     cannot be true.
     """
+    workloads: Callable[[], Mapping[int, str]] = nobody
+    """By number of `pod_owners`: its workload, as namespace/kind/name, which outlives roll-outs.
+    Worked out when it is asked for.
+    """
     unseen: str = ""
     """Which kind of object (`nodes`, `pods`) is not, or not freshly, seen: then nothing is to be
     learnt from who is missing here. Empty: all is seen.
@@ -77,8 +87,26 @@ def placement_of(snapshot: Snapshot) -> Placement:
             for row, annotations in pods.annotations.items()
             if names.ORIGINAL_POD in annotations
         },
+        workloads=partial(_workloads, snapshot),
         unseen=next((gap.source for gap in snapshot.gaps if gap.source in _NEEDED), ""),
     )
+
+
+def _workloads(snapshot: Snapshot) -> Mapping[int, str]:
+    """Pods of Jobs are done before their day is over."""
+    owners, first = np.unique(snapshot.pods.owner[snapshot.rows], return_index=True)
+    found = {}
+    for number, place in zip(owners.tolist(), first.tolist(), strict=True):
+        owner = snapshot.owners[number] if number != NONE else None
+        if owner is None or owner.kind == "Job":
+            continue
+        namespace = snapshot.pods.names[snapshot.rows[place]].split("/", 1)[0]
+        kind, name = owner.kind, owner.name
+        own = snapshot.find("replicasets", namespace, name) if kind == "ReplicaSet" else None
+        if own is not None and (above := objects.controller(own)):
+            kind, name = above["kind"], above["name"]
+        found[number] = f"{namespace}/{kind}/{name}"
+    return found
 
 
 def _nothing(snapshot: Snapshot) -> np.ndarray[tuple[int, int], np.dtype[np.int64]]:

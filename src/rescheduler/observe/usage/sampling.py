@@ -13,7 +13,9 @@ from rescheduler.errors import ReschedulerError
 from rescheduler.model.usage import Usage
 from rescheduler.observe.usage.choosing import Choice
 from rescheduler.observe.usage.history import History
+from rescheduler.observe.usage.learning import Learning
 from rescheduler.observe.usage.placement import Placement
+from rescheduler.observe.usage.recalling import Recalling
 from rescheduler.observe.usage.samples import Sample
 
 # A sample that is not older is as good as another one: nobody measures more often than that.
@@ -41,6 +43,12 @@ class Sampler:
         self._moment_seconds = min(_MOMENT_SECONDS, settings.interval_seconds / 2)
         self._placement = placement
         self._history = History(settings, choice.source.name)
+        self._learning = Learning(settings.learned_patience, choice.source.name)
+        self._recalling: Recalling | None = None
+        patience = settings.learned_patience
+        if patience.enabled and choice.past is not None:
+            rhythms, queries = self._learning.rhythms, settings.prometheus
+            self._recalling = Recalling(choice.past, queries, rhythms, patience.days)
         self._log = structlog.get_logger().bind(source=choice.source.name)
         self._asking = asyncio.Lock()
         self._asked_at = -math.inf
@@ -53,6 +61,8 @@ class Sampler:
         """Until cancelled; no failure of the source ends it."""
         while True:
             await self.sample()
+            if self._recalling is not None:
+                await self._recalling.recall(self._placement(), self._now())
             await self._clock.sleep(self._interval_seconds)
 
     async def sample(self) -> None:
@@ -86,7 +96,10 @@ class Sampler:
     def _take(self, sample: Sample) -> None:
         now = self._now()
         self.samples += 1
-        self._history.follow(self._placement(), now)
+        placement = self._placement()
+        self._history.follow(placement, now)
+        # Of the samples before this one, of which every pod has its figure by now.
+        self._learning.take(placement, *self._history.of_pods(now), now)
         self._tell_once(self._history.add(sample, now))
         if self._failing_since is not None:
             lasted = round(now - self._failing_since)
@@ -95,7 +108,8 @@ class Sampler:
 
     def usage(self, placement: Placement) -> Usage:
         """What nodes and pods use, as of now and with the pods where they are now."""
-        return self._history.usage(placement, self._now())
+        now = self._now()
+        return self._learning.foretold(self._history.usage(placement, now), placement, now)
 
     def _note_failure(self, why: str) -> None:
         now = self._now()

@@ -14,6 +14,7 @@ import numpy as np
 
 from rescheduler.model.columns import NONE
 from rescheduler.plan.balancing.offers import Offers, Worth
+from rescheduler.plan.balancing.patience import why_it_waits
 from rescheduler.plan.balancing.spread import Places
 from rescheduler.plan.balancing.taking_part import may_take
 from rescheduler.plan.desk import Desk
@@ -61,15 +62,15 @@ class Looked:
 class Looking:
     def __init__(self, desk: Desk, part: Mask, worth: Worth, most: int) -> None:
         self.nodes: Places = np.flatnonzero(part)
-        self.points: Figures = np.ascontiguousarray(desk.loads.percent[self.nodes].T)
-        """By resource and node that takes part."""
+        self.points: Figures = np.ascontiguousarray(desk.loads.series[self.nodes].T)
+        """By resource, now and later, and node that takes part."""
         self._desk = desk
         self._part = part
         self._worth = worth
         self._most = most
         """Moves that there may be."""
         self._low = self.points.min(axis=1, keepdims=True)
-        capacity = desk.loads.capacity[self.nodes]
+        capacity = desk.loads.of_all_moments(desk.loads.capacity[self.nodes])
         self._capacity: Figures = np.ascontiguousarray(capacity.T)
         self._largest = self._capacity.max(axis=1, keepdims=True)
         self._pods = int(np.clip(_ASKED // max(len(self.nodes), 1), _LEAST, _MOST))
@@ -146,7 +147,7 @@ class Looking:
         rows = np.array(desk.placement.rows_on(int(self.nodes[place])), np.intp)
         if not len(rows):
             return []
-        amounts = 100 * desk.loads.of_pod[rows].T
+        amounts = 100 * desk.loads.series_of(rows).T
         out, least_into = amounts / self._capacity[:, [place]], amounts / self._largest
         gaps = self.points[:, [place]] - self._low
         gained = np.maximum(
@@ -186,7 +187,7 @@ class Looking:
 
     def _into(self, row: int, places: Places) -> Figures:
         """The points that it adds to these nodes."""
-        points: Figures = 100 * self._desk.loads.of_pod[row][:, None] / self._capacity[:, places]
+        points: Figures = 100 * self._desk.loads.series_of([row]).T / self._capacity[:, places]
         return points
 
     def _columns(self, rows: list[int], targets: list[Places]) -> Offers | None:
@@ -199,7 +200,7 @@ class Looking:
         homes = at[desk.placement.place[rows]]
         nodes, numbered = np.unique(np.concatenate([homes, *targets]), return_inverse=True)
         source, target = numbered[: len(rows)][pod], numbered[len(rows) :]
-        amounts = 100 * desk.loads.of_pod[rows][pod].T
+        amounts = 100 * desk.loads.series_of(rows)[pod].T
         return Offers(
             nodes=nodes,
             pod=pod,
@@ -219,7 +220,8 @@ class Looking:
             self._desk.refuse(row, ["it uses nothing that counts: no load would change"])
             return
         before, after = float(np.abs(gaps).max()), float(np.abs(gaps - less).max())
-        self._desk.refuse(row, [no_gain(before, after)])
+        waits = why_it_waits(self._desk, gaps, less, "")
+        self._desk.refuse(row, [waits or no_gain(before, after)])
 
     def _refuse(self, row: int, place: int, takes: Mask) -> None:
         able = np.flatnonzero(takes)
@@ -229,8 +231,9 @@ class Looking:
             best = int(before.argmax())
             less = self._into(row, np.array([place, able[best]])).sum(axis=1)
             after = float(np.abs(gaps[:, best] - less).max())
-            where = self._desk.nodes[self.nodes[able[best]]].name
-            self._desk.refuse(row, [no_gain(float(before[best]), after, f"to {where} ")])
+            where = f"to {self._desk.nodes[self.nodes[able[best]]].name} "
+            waits = why_it_waits(self._desk, gaps[:, best], less, where)
+            self._desk.refuse(row, [waits or no_gain(float(before[best]), after, where)])
         elif self._explained < _EXPLAINED and len(self.nodes) * self._explained < _ASKED // 100:
             self._explained += 1
             self._desk.refuse(row, [why_nowhere(self._desk, row, balancing=True, evening=True)])

@@ -7,6 +7,8 @@ nodes. A move has to narrow the gap between its two nodes even if that gap were 
 `stability.margin`, and by `stability.moveCost` of what its pod weighs there. Moves between nodes
 that do not differ by more than the threshold are made only if the imbalance needs them. Once it is
 not above half the threshold, nothing moves: in between, noise sets nothing off.
+
+Where the hours to come are known, all this is asked of them, too: see `balancing.patience`.
 """
 
 from collections.abc import Iterable
@@ -16,7 +18,7 @@ import numpy as np
 
 from rescheduler.model.moves import Report
 from rescheduler.model.strategies import LOAD_BALANCING
-from rescheduler.plan.balancing import pace
+from rescheduler.plan.balancing import pace, patience
 from rescheduler.plan.balancing.candidates import Looking
 from rescheduler.plan.balancing.offers import Worth
 from rescheduler.plan.balancing.searching import Choice, search
@@ -51,16 +53,23 @@ def decide(desk: Desk) -> Report:
     words = _words(desk, part)
     figures = {f"{name}Before": round(gap, 3) for name, gap in _by_resource(before)}
     figures["threshold"] = threshold
-    if before.max() <= threshold:
+    if patience.pressing(desk, part) <= threshold:
         summary = f"{words}, not above the threshold of {threshold:g}{not_evened_words(desk)}"
         return Report(strategy=NAME, acted=False, summary=summary, figures=figures)
-    start = desk.mark()
+    if why := patience.goes_by_itself(desk, part, threshold):
+        summary = f"{words}; {why}{not_evened_words(desk)}"
+        return Report(strategy=NAME, acted=False, summary=summary, figures=figures)
+    start, why = desk.mark(), patience.comes_soon(desk, part, threshold)
     _Balancing(desk, part).go()
+    if desk.mark() == start and desk.loads.moments > 1 and patience.cannot_wait(desk, part):
+        desk.loads.forget_ahead()
+        _Balancing(desk, part).go()
     moved = len(desk.moves) - start
     after = _imbalances(desk, part)
     figures |= {f"{name}After": round(gap, 3) for name, gap in _by_resource(after)}
     figures["moves"] = moved
-    summary = f"{words}, above the threshold of {threshold:g}; {_outcome(desk, after, moved)}"
+    why = why or f"above the threshold of {threshold:g}"
+    summary = f"{words}, {why}; {_outcome(desk, after, moved)}"
     if not desk.left and after.max() > threshold:
         more = pace.moves_for(desk, pace.apart(desk, part, threshold))
         figures["passesLeft"] = pace.passes_for(desk, more)
@@ -83,7 +92,7 @@ class _Balancing:
             margin=configuration.stability.margin_points,
             share=configuration.stability.move_cost_percent / 100,
             floor=self._threshold / 2,
-            ceiling=ceiling(desk),
+            ceiling=desk.loads.of_all_moments(ceiling(desk)),
         )
 
     def go(self) -> None:
@@ -93,7 +102,7 @@ class _Balancing:
             done = desk.mark()
             groups |= dict.fromkeys(self._move_some())
             # What did not fit when its turn came leaves room for another choice.
-            if desk.mark() == done or _imbalances(desk, self._part).max() <= self._threshold:
+            if desk.mark() == done or patience.pressing(desk, self._part) <= self._threshold:
                 break
         self._move_groups(list(groups))
 
@@ -136,7 +145,7 @@ class _Balancing:
     def _gained(self, row: int, target: int) -> float:
         desk = self._desk
         source = int(desk.placement.place[row])
-        points, of_pod = desk.loads.percent, desk.loads.percent_of(row)
+        points, of_pod = desk.loads.series, desk.loads.series_percent_of(row)
         gained = self._worth.of(points[source], points[target], of_pod[source], of_pod[target])
         return float(gained)
 
@@ -144,12 +153,12 @@ class _Balancing:
         """Of the resource in which it brings the two nodes closer together."""
         desk = self._desk
         source = int(desk.placement.place[row])
-        points, of_pod = desk.loads.percent, desk.loads.percent_of(row)
+        points, of_pod = desk.loads.series, desk.loads.series_percent_of(row)
         gaps = np.abs(points[source] - points[target])
         after = np.abs(points[source] - of_pod[source] - points[target] - of_pod[target])
         column = int((gaps - after).argmax())
         return (
-            f"{RESOURCES[column]} {desk.loads.word}: "
+            f"{patience.label(desk, column)}: "
             f"{desk.nodes[source].name} {points[source, column]:.1f} %, "
             f"{desk.nodes[target].name} {points[target, column]:.1f} %, "
             f"gap {gaps[column]:.1f} points; {after[column]:.1f} points after the move"
@@ -172,7 +181,7 @@ class _Balancing:
         desk = self._desk
         tried: set[str] = set()
         for row in rows:
-            before = _imbalances(desk, self._part).max()
+            before = patience.pressing(desk, self._part)
             name, size = desk.groups.name(row), len(desk.unit(row))
             if name in tried or len(tried) >= _GROUPS or before <= self._threshold:
                 continue
@@ -180,12 +189,12 @@ class _Balancing:
                 desk.refuse(row, [desk.ended])
                 continue
             tried.add(name)
-            mark, loads = desk.mark(), desk.loads.percent[self._part].T
+            mark, loads = desk.mark(), desk.loads.series[self._part].T
             if why := relocate(desk, row, self._reason, prefer=self._prefer):
                 desk.refuse(row, [why])
                 continue
-            if not self._worth.of_all(loads, desk.loads.percent[self._part].T):
-                gained = before - _imbalances(desk, self._part).max()
+            if not self._worth.of_all(loads, desk.loads.series[self._part].T):
+                gained = before - patience.pressing(desk, self._part)
                 desk.rewind(mark)
                 desk.refuse(
                     row, [f"moving its group of {size} would gain {max(gained, 0):.1f} points"]
@@ -194,7 +203,7 @@ class _Balancing:
     def _prefer(self, row: int) -> Figures:
         """The least loaded of the nodes that take part and would not be overloaded."""
         desk = self._desk
-        after = desk.loads.percent + desk.loads.percent_of(row)
+        after = desk.loads.series + desk.loads.series_percent_of(row)
         with np.errstate(invalid="ignore"):
             below = self._part & (after <= self._worth.ceiling).all(axis=1)
         below &= ~desk.movable.cooldowns.resting_nodes

@@ -14,6 +14,7 @@ import numpy as np
 from rescheduler.model.moves import Report
 from rescheduler.model.strategies import RESOURCE_OPTIMIZATION
 from rescheduler.plan.balancing import pace
+from rescheduler.plan.balancing.patience import is_hot_soon
 from rescheduler.plan.balancing.taking_part import (
     ceiling,
     full_words,
@@ -201,13 +202,14 @@ class _Relief:
 
     def _preference(self, row: int) -> Figures:
         """The load of every node with it; infinite where that is too much. Those come last that
-        would have to be kept for it.
+        will be overloaded soon by themselves, and then those that would have to be kept for it.
         """
         desk = self._desk
         after = desk.loads.percent + desk.loads.percent_of(row)
         with np.errstate(invalid="ignore"):
             allowed = self._others & (after <= self._ceiling).all(axis=1)
         load = load_after(desk, row) + np.where(desk.spare, SPARE, 0)
+        load += np.where(is_hot_soon(desk, row), SPARE / 2, 0)
         preference: Figures = np.where(allowed, load, np.inf)
         return preference
 

@@ -18,12 +18,12 @@ from pathlib import Path
 
 import pytest
 
-from rescheduler.cli.contenders import with_and_without_extender
+from rescheduler.cli.contenders import with_and_without_extender, with_and_without_patience
 from rescheduler.cli.render.layout import Page
 from rescheduler.cli.render.simulation_charts import as_svg
 from rescheduler.cli.render.simulation_pictures import pictures
 from rescheduler.cli.render.simulation_tables import as_text
-from rescheduler.config import Configuration, Extender
+from rescheduler.config import Configuration, Extender, LearnedPatience, UsageSettings
 from rescheduler.simulation.contending import Contender
 from rescheduler.simulation.dips import Cause
 from rescheduler.simulation.summaries import Course, Summary
@@ -122,6 +122,44 @@ def test_each_with_and_without_the_guard(rescheduler: Command, tmp_path: Path) -
     assert int(with_it[evicted]) == 0
     assert int(shown[1][evicted]) > 0
     assert int(shown[2][evicted]) == 0
+
+
+def test_who_moves_something_with_and_without_learned_patience() -> None:
+    learning = replace(
+        Configuration(), usage=UsageSettings(learned_patience=LearnedPatience(enabled=True, days=3))
+    )
+    given = [
+        Contender(name="none", configuration=None),
+        Contender(name="LoadBalancing", configuration=Configuration()),
+        Contender(name="config", configuration=learning),
+    ]
+    found = with_and_without_patience(given)
+    told = [
+        (each.name, each.configuration and each.configuration.usage.learned_patience)
+        for each in found
+    ]
+    assert told == [
+        ("none", None),
+        ("LoadBalancing", LearnedPatience()),
+        ("LoadBalancing+patience", LearnedPatience(enabled=True)),
+        ("config", LearnedPatience(days=3)),
+        ("config+patience", LearnedPatience(enabled=True, days=3)),
+    ]
+
+
+def test_learned_patience_is_as_it_is_shown(rescheduler: Command) -> None:
+    """Of the first minutes nothing is learnt yet."""
+    ended = rescheduler(*(*SMALL, "--compare", "LoadBalancing", "--learned-patience", "-q"))
+    assert ended.code == 0, ended.err
+    head, without, learnt = (line.split() for line in ended.out.splitlines()[2:5])
+    told = Path("docs/simulate.md").read_text().split("--learned-patience` prints:\n\n```\n")[1]
+    shown = [line.split() for line in told.split("\n```")[0].splitlines()]
+    assert shown[0] == head
+    names = ["LoadBalancing", "LoadBalancing+patience"]
+    assert [row[0] for row in shown[1:]] == [without[0], learnt[0]] == names
+    assert without[1:] == learnt[1:]
+    moved = head.index("MOVED")
+    assert int(shown[2][moved]) < int(shown[1][moved])
 
 
 def test_which_verbs_are_answered() -> None:
