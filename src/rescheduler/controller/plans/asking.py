@@ -31,6 +31,8 @@ from rescheduler.plan.explaining import cluster_of, row_of
 from rescheduler.wire import NAMESPACES, RESCHEDULE_PLANS
 
 _AGAIN: Final = "make a new one: rescheduler plan -o yaml"
+_CLOCKS_DIFFER_SECONDS: Final = 300.0
+"""So much is no reason to refuse a plan."""
 
 
 class Refused(ReschedulerError):
@@ -63,6 +65,7 @@ async def from_file(  # noqa: PLR0913 - the flags of a command
     all_or_nothing: bool,
 ) -> Judged:
     """Raises Refused, and ConfigurationError for what is wrong with the file."""
+    all_or_nothing = all_or_nothing or given.all_or_nothing
     _insist_on_its_age(given, configuration, clock.now(), source)
     async with _observing(kube, clock, configuration) as observer:
         snapshot = observer.snapshot()
@@ -88,10 +91,16 @@ async def from_file(  # noqa: PLR0913 - the flags of a command
 def _insist_on_its_age(
     given: PlanFile, configuration: Configuration, now: datetime, source: str
 ) -> None:
-    limit = configuration.plans.expire_after_seconds
-    if (now - given.taken_at).total_seconds() < limit:
-        return
+    limit, age = configuration.plans.expire_after_seconds, (now - given.taken_at).total_seconds()
     field = "spec.decidedAt" if given.is_object else "takenAt"
+    if age < -_CLOCKS_DIFFER_SECONDS:
+        words = (
+            f"is {-age / 60:.0f} minutes from now: the clock of this machine, or of the one that "
+            f"made it, is wrong, or it was written by hand; {_AGAIN}"
+        )
+        raise ConfigurationError([Problem(field, words)], source)
+    if age < limit:
+        return
     longest = durations.format_nanoseconds(round(limit) * durations.SECOND)
     words = f"is more than {longest} ago (plans.expireAfter): {_AGAIN}"
     raise ConfigurationError([Problem(field, words)], source)
