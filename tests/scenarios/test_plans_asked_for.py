@@ -140,6 +140,10 @@ async def test_unknown_pods_and_nodes_are_refused_by_their_fields(world: World) 
     assert refused.code == 1
     assert f'moves[0].to: there is no node "{empty}x"; did you mean "{empty}"?' in refused.err
     assert f"moves[1].pod: there is no pod {world.name}/gone any more" in refused.err
+    named = document(world, await world.pods("web"), full, empty)
+    named["moves"][0]["pod"]["namespace"] = "kube-system"
+    refused = await apply(world, named)
+    assert "moves[0].pod: its UID is that of " in refused.err
     strangers = {**plan, "moves": [plan["moves"][1]]}
     refused = await apply(world, strangers)
     assert "moves: none of its pods is here: " in refused.err

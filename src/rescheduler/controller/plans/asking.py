@@ -120,7 +120,8 @@ def _insist_on_its_cluster(given: PlanFile, snapshot: Snapshot, source: str) -> 
 
 
 def _insist_on_what_is_there(given: PlanFile, snapshot: Snapshot, source: str) -> None:
-    nodes, uids = snapshot.node_numbers, frozenset(snapshot.pods.uids)
+    nodes = snapshot.node_numbers
+    pods = dict(zip(snapshot.pods.uids, snapshot.pods.names, strict=True))
     problems = []
     for number, move in enumerate(given.moves):
         for field, node in (("from", move.source), ("to", move.target)):
@@ -129,7 +130,10 @@ def _insist_on_what_is_there(given: PlanFile, snapshot: Snapshot, source: str) -
                 meant = f"; did you mean {quoted(near)}?" if near else ""
                 words = f"there is no node {quoted(node)}{meant}"
                 problems.append(Problem(given.place_of(number, field), words))
-        if move.uid not in uids and row_of(snapshot, move.full_name) is None:
+        if (name := pods.get(move.uid, move.full_name)) != move.full_name:
+            words = f"its UID is that of {name}: name it so, or {_AGAIN}"
+            problems.append(Problem(given.place_of(number, "pod"), words))
+        elif move.uid not in pods and row_of(snapshot, move.full_name) is None:
             words = f"there is no pod {move.full_name} any more: take this move out, or {_AGAIN}"
             problems.append(Problem(given.place_of(number, "pod"), words))
     if problems:
@@ -153,7 +157,9 @@ async def plan_to_undo(kube: KubeApi, configuration: Configuration, name: str) -
     namespace = configuration.leader_election.resource_namespace
     plan = await by_hand.find(kube, namespace, name)
     _insist_that_it_ended(plan)
-    _insist_that_nobody_was_first(name, await by_hand.read(kube, namespace))
+    _insist_that_nobody_was_first(
+        reschedule_plan.name_of(plan), await by_hand.read(kube, namespace)
+    )
     return plan
 
 
