@@ -6,12 +6,14 @@ import pytest
 import yaml
 
 from testbed.api import Object
+from testbed.faultproxy import Match, fail
 from tests.scenarios.deploying import deploy_web
 from tests.scenarios.judging import assert_nobody_noticed
 from tests.scenarios.looping import Ended, controller, election
 from tests.scenarios.planning import command, name_of, plans, wait_for_plan
 from tests.scenarios.world import World
 
+ONLY_ONE: dict[str, Any] = {"maxReschedulePods": 1}
 QUIET: dict[str, Any] = {"enabledStrategies": [], "reschedulingInterval": "1h"}
 
 
@@ -148,6 +150,21 @@ async def test_unknown_pods_and_nodes_are_refused_by_their_fields(world: World) 
     refused = await apply(world, strangers)
     assert "moves: none of its pods is here: " in refused.err
     assert await plans(world) == []
+
+
+async def test_who_may_not_see_pods_is_told_so(world: World) -> None:
+    full, empty = await deploy_web(world, 2)
+    assert (await world.run(**ONLY_ONE)).code == 0
+    [plan] = await plans(world)
+    file = document(world, (await world.pods("web"))[:1], full, empty)
+    async with world.faults() as proxy:
+        for verb in ("list", "watch"):
+            proxy.on(Match(verb=verb, resource="pods"), fail(403, message="not yours"))
+        for told in (await apply(world, file), await command(world, "undo", name_of(plan))):
+            assert told.code == 1
+            assert "pods cannot be seen: " in told.err
+            assert "check: kubectl auth can-i list pods" in told.err
+    assert len(await plans(world)) == 1
 
 
 async def test_what_has_moved_nothing_cannot_be_undone(world: World) -> None:

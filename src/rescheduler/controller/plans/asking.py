@@ -27,6 +27,7 @@ from rescheduler.model.objects import Object
 from rescheduler.model.reschedule_plan import Gains, Made, Origin, Phase, Reason, State
 from rescheduler.model.snapshot import Snapshot
 from rescheduler.observe import Observer, observing, sources
+from rescheduler.observe.seeing import insist_on_nodes_and_pods
 from rescheduler.plan.explaining import cluster_of, row_of
 from rescheduler.wire import NAMESPACES, RESCHEDULE_PLANS
 
@@ -64,7 +65,7 @@ async def from_file(  # noqa: PLR0913 - the flags of a command
     by: str,
     all_or_nothing: bool,
 ) -> Judged:
-    """Raises Refused, and ConfigurationError for what is wrong with the file."""
+    """Raises Refused, Unseen, and ConfigurationError for what is wrong with the file."""
     all_or_nothing = all_or_nothing or given.all_or_nothing
     _insist_on_its_age(given, configuration, clock.now(), source)
     async with _observing(kube, clock, configuration) as observer:
@@ -146,7 +147,7 @@ def _insist_on_what_is_there(given: PlanFile, snapshot: Snapshot, source: str) -
 async def to_undo(
     kube: KubeApi, clock: Clock, configuration: Configuration, name: str, *, by: str
 ) -> Judged:
-    """Raises Refused, and CannotDecide when there is no such plan."""
+    """Raises Refused, Unseen, and CannotDecide when there is no such plan."""
     plan = await plan_to_undo(kube, configuration, name)
     async with _observing(kube, clock, configuration) as observer:
         return undone(observer, clock, configuration, plan, by=by)
@@ -303,5 +304,6 @@ async def _observing(
     needed = {*planning.needs(configuration.enabled_strategies), NAMESPACES.plural}
     async with observing(kube, clock, needed & set(sources.BY_NAME), usage) as observer:
         await observer.settled()
+        insist_on_nodes_and_pods(observer.snapshot())
         await observer.measure()
         yield observer

@@ -44,7 +44,7 @@ class Verdict(StrEnum):
     AS_PREDICTED = "AsPredicted"
     NOT_AS_PREDICTED = "NotAsPredicted"
     DISTURBED = "Disturbed"
-    """Nothing can be said: each of its nodes is gone, or something else happened there meanwhile."""
+    """Nothing can be said: each of its nodes is gone, or something else happened on it."""
     NOT_COVERED = "NotCovered"
     """Nothing can be said: no fresh figures came within the hour."""
 
