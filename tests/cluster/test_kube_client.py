@@ -12,12 +12,13 @@ import yaml
 
 from rescheduler.errors import ConnectionSettingsError
 from rescheduler.kube import connect, errors
-from rescheduler.wire import PODS
+from rescheduler.wire import PODS, RESCHEDULE_PLANS
 from testbed.builders import pod
 from testbed.faultproxy import Match, expired_event, gone, inject_event
 from testbed.world import World
 
 MORE_THAN_A_PAGE = 220
+MORE_THAN_A_FEW = 25
 
 
 def kubeconfig(world: World, *, user: Any = None, cluster: Any = None) -> str:  # noqa: ANN401
@@ -91,6 +92,25 @@ async def test_a_list_of_several_pages_is_complete_even_when_it_expires_in_the_m
         lists = [request for request in proxy.requests if request.verb == "list"]
     # The first one began anew after its second page was refused.
     assert [each.status for each in lists] == [200, 410, 200, 200, 200, 200]
+
+
+async def test_plans_come_a_few_at_a_time_for_each_may_be_large(world: World) -> None:
+    move = {"namespace": "shop", "pod": "web", "uid": "u", "from": "a", "to": "b"}
+    names = [f"plan-{number:02}" for number in range(MORE_THAN_A_FEW)]
+    for name in names:
+        plan = {
+            "apiVersion": "rescheduler.io/v1alpha1",
+            "kind": "ReschedulePlan",
+            "metadata": {"name": name, "namespace": world.name},
+            "spec": {"moves": [move]},
+        }
+        await world.api.create(plan)
+    async with world.faults() as proxy:
+        async with connect(kubeconfig(world)) as api:
+            found = await api.list(RESCHEDULE_PLANS, namespace=world.name)
+        lists = [request for request in proxy.requests if request.verb == "list"]
+    assert [each["metadata"]["name"] for each in found] == names
+    assert len(lists) == 3
 
 
 async def test_an_error_in_a_watch_is_raised(world: World) -> None:

@@ -112,6 +112,24 @@ async def test_whoever_leads_next_observes_what_another_has_moved(world: World) 
         await wait_for_observed(world, verdict="AsPredicted")
 
 
+async def test_a_node_that_is_taken_away_meanwhile_is_not_waited_for(world: World) -> None:
+    full, _ = await deploy_web(world, 1)
+    assert (await world.run()).code == 0
+    await world.api.delete("Deployment", world.name, "ballast")
+
+    async def is_empty() -> bool:
+        return not await world.pods("ballast")
+
+    await world.wait("nothing is left on it", is_empty)
+    await world.api.delete("Node", None, full)
+    async with controller(world, **{**QUIET, "reschedulingInterval": "2s"}, **election(world)):
+        plan = await wait_for_observed(world, verdict="AsPredicted")
+    observed = reschedule_plan.observed_of(plan)
+    assert (observed["judged"], observed["disturbed"]) == (1, 1)
+    [gone] = [each for each in observed["nodes"] if each["name"] == full]
+    assert "measured" not in gone
+
+
 async def test_a_pod_that_moves_again_within_the_hour_is_counted(world: World) -> None:
     full, empty = await deploy_web(world, 3)
     quick = {**QUIET, "reschedulingInterval": "2s"}

@@ -65,7 +65,11 @@ async def test_in_approve_nothing_moves_before_somebody_says_yes(world: World) -
             assert await world.records() == []
             shown = await command(world, "status")
             assert f"{name_of(plan)} waits for approval" in shown.out
-            said = await command(world, "approve", name_of(plan), "--by", "ann")
+            early = await command(world, "history", name_of(plan))
+            assert early.code == 1
+            assert f"plan {name_of(plan)} is Waiting, and not over yet" in early.err
+            printed = (await command(world, "get", "plans", "-o", "name")).out.strip()
+            said = await command(world, "approve", printed, "--by", "ann")
             assert (said.code, said.out) == (
                 0,
                 f"rescheduleplan.rescheduler.io/{name_of(plan)} approved\n",
@@ -269,6 +273,9 @@ async def test_get_plans_in_the_manner_of_kubectl(world: World) -> None:
     assert (await command(world, "get", "plans", "-o", "name")).out == (
         f"rescheduleplan.rescheduler.io/{name}\n"
     )
+    for form in (name, f"rplan/{name}", f"rescheduleplans.rescheduler.io/{name}"):
+        found = await command(world, "get", "plans", form, "-o", "name")
+        assert found.lines == [f"rescheduleplan.rescheduler.io/{name}"]
     document = yaml.safe_load((await command(world, "get", "plans", name, "-o", "yaml")).out)
     assert document["kind"] == "ReschedulePlan"
     assert document["spec"]["moves"] == plan["spec"]["moves"]

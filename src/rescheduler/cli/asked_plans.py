@@ -10,6 +10,8 @@ from rescheduler.clock import Clock
 from rescheduler.config import Configuration
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from rescheduler.controller.plans.asking import Judged
     from rescheduler.kube import KubeApi
 
@@ -41,7 +43,7 @@ async def asked_for(
         say_line(f"{name} stays: {why}")
     if judged.body is None:
         say_line("nothing to move")
-        return 0 if all(why.endswith(_ALREADY) for _, why in judged.stay) else _FAILED
+        return 0 if _are_there_already(judged.stay) else _FAILED
     if asked.dry_run:
         return 0
     plan = dict(await asking.ask(kube, clock, judged.body))
@@ -51,12 +53,18 @@ async def asked_for(
         return 0
     try:
         async with asyncio.timeout(asked.seconds):
-            return await _wait(kube, clock, plan)
+            code = await _wait(kube, clock, plan)
     except (asyncio.CancelledError, TimeoutError) as problem:
         is_late = isinstance(problem, TimeoutError)
         words = "error: not done in time" if is_late else "interrupted"
         tell([f"{words}; it goes on: rescheduler get plans {plan['metadata']['name']} -o wide"])
         return _FAILED if is_late else _INTERRUPTED
+    return code if _are_there_already(judged.stay) else _FAILED
+
+
+def _are_there_already(stay: "Iterable[tuple[str, str]]") -> bool:
+    """Those that stay need no move: the end is as it was wanted."""
+    return all(why.endswith(_ALREADY) for _, why in stay)
 
 
 async def _wait(kube: "KubeApi", clock: Clock, plan: dict[str, Any]) -> int:

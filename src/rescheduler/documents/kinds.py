@@ -42,6 +42,7 @@ class Flag:
 @dataclass(frozen=True, slots=True)
 class Text:
     may_be_empty: bool = True
+    longest: int | None = None
 
     def read(self, place: Place) -> str | None:
         if not isinstance(place.value, str):
@@ -49,6 +50,9 @@ class Text:
             return None
         if not place.value and not self.may_be_empty:
             place.refuse("must not be empty")
+            return None
+        if self.longest is not None and len(place.value) > self.longest:
+            place.refuse(f"must have at most {self.longest} characters, has {len(place.value)}")
             return None
         return place.value
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from pathlib import Path as FilePath
-from typing import TypeVar
+from typing import BinaryIO, TypeVar
 
 from rescheduler.documents import strict_yaml
 from rescheduler.documents.places import Path, Place, quoted, rendered
@@ -13,27 +13,38 @@ T = TypeVar("T")
 FileName = str | FilePath
 
 
-def load_text(path: FileName) -> str:
+def load_text(path: FileName, largest_bytes: int = strict_yaml.LARGEST_BYTES) -> str:
     """The text of a file, or as much of it as shows that it is too large.
 
     Raises:
         ConfigurationError: it cannot be read, or is no text.
     """
-    source = str(path)
     try:
         with FilePath(path).open("rb") as file:
-            # One byte more than allowed shows that it is too large, however large it is.
-            content = file.read(strict_yaml.LARGEST_BYTES + 1)
+            return text_of(file, str(path), largest_bytes)
     except (OSError, ValueError) as error:  # ValueError: a path with a NUL character
-        reason = getattr(error, "strerror", None) or error
-        raise ConfigurationError([Problem("", f"cannot be read: {reason}")], source) from error
+        raise _unreadable(error, str(path)) from error
+
+
+def text_of(file: BinaryIO, source: str, largest_bytes: int = strict_yaml.LARGEST_BYTES) -> str:
+    """The same of one that is open."""
+    try:
+        # One byte more than allowed shows that it is too large, however large it is.
+        content = file.read(largest_bytes + 1)
+    except OSError as error:
+        raise _unreadable(error, source) from error
     try:
         # The size is checked before the last, perhaps cut, character is decoded.
-        cut = len(content) > strict_yaml.LARGEST_BYTES
+        cut = len(content) > largest_bytes
         return content.decode("utf-8", "replace" if cut else "strict")
     except UnicodeDecodeError as error:
         message = f"not UTF-8 text, from byte {error.start + 1} on"
         raise ConfigurationError([Problem("", message)], source) from error
+
+
+def _unreadable(error: Exception, source: str) -> ConfigurationError:
+    reason = getattr(error, "strerror", None) or error
+    return ConfigurationError([Problem("", f"cannot be read: {reason}")], source)
 
 
 def _in_the_document(_: Path) -> str:
@@ -45,6 +56,7 @@ def parse(
     source: str,
     read: Callable[[Place], T | None],
     origin: Callable[[Path], str] = _in_the_document,
+    largest_bytes: int = strict_yaml.LARGEST_BYTES,
 ) -> T:
     """What `read` makes of the one document of the text; `source` names it in the error, and
     `origin` where else a problem is from.
@@ -53,7 +65,7 @@ def parse(
         ConfigurationError: it has problems; all of them are told, in order of appearance.
     """
     try:
-        tree = strict_yaml.read(text)
+        tree = strict_yaml.read(text, largest_bytes)
     except strict_yaml.UnreadableYamlError as error:
         raise ConfigurationError([error.problem], source) from error
     return _read(tree, source, read, origin)

@@ -28,6 +28,7 @@ from rescheduler.wire import (
     POD_DISRUPTION_BUDGETS,
     PODS,
     REPLICA_SETS,
+    RESCHEDULE_PLANS,
     SERVICES,
     STATEFUL_SETS,
     Batch,
@@ -40,6 +41,10 @@ _WATCH_TIMEOUT = aiohttp.ClientTimeout(total=None, connect=10, sock_read=_WATCH_
 _PIECES_TIMEOUT = aiohttp.ClientTimeout(total=20, connect=10)
 # Of pods a megabyte or two.
 _PAGE = 200
+_PAGES_OF = {RESCHEDULE_PLANS: 10}
+"""Where a single object may have the weight of hundreds of others: what is read at once is decoded
+at once, and nothing else happens meanwhile.
+"""
 _PAGES_AT_ONCE = 4
 """Ten namespaces may be read at the same time, eleven kinds in each: all at once, they would take
 more memory than all that we know, and a connection each.
@@ -139,7 +144,8 @@ class Client:
         known: Known | None = None,
     ) -> Listing:
         # No resourceVersion: with 0 the server ignores the limit and sends everything at once.
-        query = {"limit": str(_PAGE)} | ({"labelSelector": labels} if labels else {})
+        limit = _PAGES_OF.get(resource, _PAGE)
+        query = {"limit": str(limit)} | ({"labelSelector": labels} if labels else {})
         for _ in range(READ_ATTEMPTS):
             try:
                 pages = sealed.Pages(whole, known) if resource in _SEALED else _Pages()

@@ -45,6 +45,8 @@ def why_not_there(
     row = _row(snapshot, move)
     if row is None:
         return _why_elsewhere(snapshot, move)
+    if (name := snapshot.pods.names[row]) != move.full_name:
+        return f"its UID is that of {name}"
     if move.target not in snapshot.node_numbers:
         return f"there is no node {move.target} any more"
     before = as_adopted(_without_assumption(_without_budget(snapshot, move, record), move, row))

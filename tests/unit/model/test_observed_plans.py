@@ -162,6 +162,26 @@ def test_a_node_with_other_pods_is_not_judged(found: Seen) -> None:
     assert (a["name"], a["disturbed"], "disturbed" in b) == ("a", True, False)
 
 
+def test_a_node_that_is_gone_is_not_waited_for() -> None:
+    """Whoever empties nodes has them taken away."""
+    found = seen()
+    without = {name: each for name, each in found.nodes.items() if name != "a"}
+    observed = look(ended(), seen(nodes=without, since={"b": found.since["b"]}))
+    assert (observed["verdict"], observed["judged"], observed["disturbed"]) == ("AsPredicted", 1, 1)
+    [gone] = [each for each in observed["nodes"] if each["name"] == "a"]
+    assert gone["disturbed"]
+    assert "measured" not in gone
+    nothing = look(ended(), seen(nodes={}, since={}))
+    assert nothing["verdict"] == "Disturbed"
+    assert "is gone" in nothing["message"]
+
+
+def test_whatever_strategies_a_file_names_the_status_has_room() -> None:
+    moves = [move(number, strategy=f"mine-{number}") for number in range(20)]
+    names = [each["name"] for each in look(ended(*moves), seen())["strategies"]]
+    assert names == [f"mine-{number}" for number in range(16)]
+
+
 def test_where_all_are_disturbed_nothing_can_be_said() -> None:
     observed = look(ended(), seen(strangers={"a", "b"}))
     assert observed["verdict"] == "Disturbed"

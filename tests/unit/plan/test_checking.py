@@ -55,6 +55,11 @@ def test_what_has_not_changed_is_right() -> None:
     assert told(snapshot(pod())) == ""
 
 
+@pytest.mark.parametrize("other", [{"pod": "web-2"}, {"namespace": "kube-system"}])
+def test_another_name_with_its_uid_is_told(other: dict[str, Any]) -> None:
+    assert told(snapshot(pod()), **other) == "its UID is that of shop/web-1"
+
+
 def test_the_copy_of_a_sibling_counts_as_it_will_be() -> None:
     """It lacks the label that they are spread by until its ReplicaSet is to see it."""
     constraint = {
@@ -188,7 +193,8 @@ def test_what_is_assumed_of_this_very_move_takes_no_room_from_it() -> None:
     assert told(cluster) == ""
     # Whoever else is on the way there does.
     rival = pod("web-0", nodeName="a")
-    assert told(snapshot(pod(), rival, nodes=tight, assumed="b"), uid="uid-web-0") == (
+    both = snapshot(pod(), rival, nodes=tight, assumed="b")
+    assert told(both, pod="web-0", uid="uid-web-0") == (
         "b does not take it: not enough cpu: requests 500m, 400m free"
     )
 
@@ -283,5 +289,3 @@ def test_its_own_temporary_budget_is_in_nobodys_way_before_it_is_counted() -> No
     for record in ("theirs", ""):
         words = why_not_there(of, configuration, MOVE, record=record)
         assert "web-rescheduler-pdb: it is new or changed, and not counted yet" in words
-    elsewhere = replace(MOVE, namespace="other")
-    assert "not counted yet" in why_not_there(of, configuration, elsewhere, record="ours")

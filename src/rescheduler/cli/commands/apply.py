@@ -14,7 +14,6 @@ from rescheduler.cli.ourselves import ourselves
 from rescheduler.cli.progress import Progress
 from rescheduler.cli.wrong_flags import time_limit
 from rescheduler.clock import Clock, SystemClock
-from rescheduler.documents.reading import load_text
 
 if TYPE_CHECKING:
     from rescheduler.controller.leader_session import Connect
@@ -49,7 +48,8 @@ def apply(  # noqa: PLR0913 - the flags of a command
     file: Annotated[
         str,
         typer.Argument(
-            metavar="PLANFILE", help="Of rescheduler plan -o json|yaml, or a ReschedulePlan."
+            metavar="PLANFILE",
+            help="Of rescheduler plan -o json|yaml, or a ReschedulePlan; -: standard input.",
         ),
     ],
     *,
@@ -125,7 +125,8 @@ async def from_file(
     """The exit status. Raises ReschedulerError."""
     from rescheduler.controller.plans import asking, files
 
-    given = files.read(load_text(file), file)
+    text, source = files.load(file)
+    given = files.read(text, source)
     async with connect() as kube:
         with Progress(["reading the cluster"]):
             judged = await asking.from_file(
@@ -133,7 +134,7 @@ async def from_file(
                 clock,
                 configuration,
                 given,
-                source=file,
+                source=source,
                 by=asked.by,
                 all_or_nothing=all_or_nothing,
             )

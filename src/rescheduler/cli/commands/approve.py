@@ -100,6 +100,7 @@ async def said(
     from rescheduler.model.reschedule_plan import Decision
 
     decision = Decision(what)
+    name = by_hand.plain(name)
     namespace = configuration.leader_election.resource_namespace
     async with connect() as kube:
         is_news = await by_hand.decide(kube, clock, namespace, name, decision, by)

@@ -64,6 +64,7 @@ async def listed(
     from rescheduler.cli.render import reschedule_plan_tables as tables
     from rescheduler.controller.plans import by_hand
 
+    names = [*map(by_hand.plain, names)]
     namespace = configuration.leader_election.resource_namespace
     async with connect() as kube:
         known = [dict(each) for each in await by_hand.read(kube, namespace)]

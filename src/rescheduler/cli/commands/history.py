@@ -79,12 +79,14 @@ async def listed(
     from rescheduler.controller.plans import by_hand
     from rescheduler.model import reschedule_plan
 
+    names = [*map(by_hand.plain, names)]
     namespace = configuration.leader_election.resource_namespace
     async with connect() as kube:
         plans = await by_hand.read(kube, namespace)
     structlog.get_logger().info("plans read", namespace=namespace, number=len(plans))
     known = reschedule_plan.history(plans, completed_only=completed_only and not names)
     found = [each for each in known if not names or each.name in names]
+    phases = {reschedule_plan.name_of(each): reschedule_plan.phase_of(each) for each in plans}
     there = [each.name for each in known]
     missing = [each for each in names if each not in there]
     failing = reschedule_plan.failing(plans)
@@ -98,5 +100,9 @@ async def listed(
         tell([f"No resources found in {namespace} namespace."])
     if form in ("table", "wide"):
         tell(f"warning: {each}" for each in failing.values())
-    tell(f"error: {by_hand.not_found(each, there)}" for each in missing)
+    for each in missing:
+        why = by_hand.not_found(each, there)
+        if each in phases:
+            why = f"plan {each} is {phases[each]}, and not over yet: rescheduler get plans {each}"
+        tell([f"error: {why}"])
     return _FAILED if missing else 0

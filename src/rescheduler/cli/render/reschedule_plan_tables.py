@@ -41,8 +41,9 @@ def as_names(plans: Iterable[Plan]) -> str:
 def as_document(plans: Sequence[Plan], form: str, *, is_one: bool) -> str:
     types = {"apiVersion": reschedule_plan.API_VERSION, "kind": reschedule_plan.KIND}
     typed = [{**types, **each} for each in plans]
-    listed = {"apiVersion": "v1", "kind": "List", "metadata": {}, "items": typed}
-    return documents.as_text(typed[0] if is_one else listed, form)
+    if is_one:
+        return documents.as_text(typed[0], form)
+    return documents.as_list({"apiVersion": "v1", "kind": "List", "metadata": {}}, typed, form)
 
 
 def _row(plan: Plan, now: datetime, *, wide: bool) -> list[str]:

@@ -27,10 +27,13 @@ from rescheduler.model.objects import Object
 from rescheduler.model.reschedule_plan import Gains, Made, Origin, Phase, Reason, State
 from rescheduler.model.snapshot import Snapshot
 from rescheduler.observe import Observer, observing, sources
+from rescheduler.observe.seeing import insist_on_nodes_and_pods
 from rescheduler.plan.explaining import cluster_of, row_of
 from rescheduler.wire import NAMESPACES, RESCHEDULE_PLANS
 
 _AGAIN: Final = "make a new one: rescheduler plan -o yaml"
+_CLOCKS_DIFFER_SECONDS: Final = 300.0
+"""So much is no reason to refuse a plan."""
 
 
 class Refused(ReschedulerError):
@@ -62,7 +65,8 @@ async def from_file(  # noqa: PLR0913 - the flags of a command
     by: str,
     all_or_nothing: bool,
 ) -> Judged:
-    """Raises Refused, and ConfigurationError for what is wrong with the file."""
+    """Raises Refused, Unseen, and ConfigurationError for what is wrong with the file."""
+    all_or_nothing = all_or_nothing or given.all_or_nothing
     _insist_on_its_age(given, configuration, clock.now(), source)
     async with _observing(kube, clock, configuration) as observer:
         snapshot = observer.snapshot()
@@ -88,10 +92,16 @@ async def from_file(  # noqa: PLR0913 - the flags of a command
 def _insist_on_its_age(
     given: PlanFile, configuration: Configuration, now: datetime, source: str
 ) -> None:
-    limit = configuration.plans.expire_after_seconds
-    if (now - given.taken_at).total_seconds() < limit:
-        return
+    limit, age = configuration.plans.expire_after_seconds, (now - given.taken_at).total_seconds()
     field = "spec.decidedAt" if given.is_object else "takenAt"
+    if age < -_CLOCKS_DIFFER_SECONDS:
+        words = (
+            f"is {-age / 60:.0f} minutes from now: the clock of this machine, or of the one that "
+            f"made it, is wrong, or it was written by hand; {_AGAIN}"
+        )
+        raise ConfigurationError([Problem(field, words)], source)
+    if age < limit:
+        return
     longest = durations.format_nanoseconds(round(limit) * durations.SECOND)
     words = f"is more than {longest} ago (plans.expireAfter): {_AGAIN}"
     raise ConfigurationError([Problem(field, words)], source)
@@ -111,7 +121,8 @@ def _insist_on_its_cluster(given: PlanFile, snapshot: Snapshot, source: str) -> 
 
 
 def _insist_on_what_is_there(given: PlanFile, snapshot: Snapshot, source: str) -> None:
-    nodes, uids = snapshot.node_numbers, frozenset(snapshot.pods.uids)
+    nodes = snapshot.node_numbers
+    pods = dict(zip(snapshot.pods.uids, snapshot.pods.names, strict=True))
     problems = []
     for number, move in enumerate(given.moves):
         for field, node in (("from", move.source), ("to", move.target)):
@@ -120,7 +131,10 @@ def _insist_on_what_is_there(given: PlanFile, snapshot: Snapshot, source: str) -
                 meant = f"; did you mean {quoted(near)}?" if near else ""
                 words = f"there is no node {quoted(node)}{meant}"
                 problems.append(Problem(given.place_of(number, field), words))
-        if move.uid not in uids and row_of(snapshot, move.full_name) is None:
+        if (name := pods.get(move.uid, move.full_name)) != move.full_name:
+            words = f"its UID is that of {name}: name it so, or {_AGAIN}"
+            problems.append(Problem(given.place_of(number, "pod"), words))
+        elif move.uid not in pods and row_of(snapshot, move.full_name) is None:
             words = f"there is no pod {move.full_name} any more: take this move out, or {_AGAIN}"
             problems.append(Problem(given.place_of(number, "pod"), words))
     if problems:
@@ -133,7 +147,7 @@ def _insist_on_what_is_there(given: PlanFile, snapshot: Snapshot, source: str) -
 async def to_undo(
     kube: KubeApi, clock: Clock, configuration: Configuration, name: str, *, by: str
 ) -> Judged:
-    """Raises Refused, and CannotDecide when there is no such plan."""
+    """Raises Refused, Unseen, and CannotDecide when there is no such plan."""
     plan = await plan_to_undo(kube, configuration, name)
     async with _observing(kube, clock, configuration) as observer:
         return undone(observer, clock, configuration, plan, by=by)
@@ -144,7 +158,9 @@ async def plan_to_undo(kube: KubeApi, configuration: Configuration, name: str) -
     namespace = configuration.leader_election.resource_namespace
     plan = await by_hand.find(kube, namespace, name)
     _insist_that_it_ended(plan)
-    _insist_that_nobody_was_first(name, await by_hand.read(kube, namespace))
+    _insist_that_nobody_was_first(
+        reschedule_plan.name_of(plan), await by_hand.read(kube, namespace)
+    )
     return plan
 
 
@@ -288,5 +304,6 @@ async def _observing(
     needed = {*planning.needs(configuration.enabled_strategies), NAMESPACES.plural}
     async with observing(kube, clock, needed & set(sources.BY_NAME), usage) as observer:
         await observer.settled()
+        insist_on_nodes_and_pods(observer.snapshot())
         await observer.measure()
         yield observer

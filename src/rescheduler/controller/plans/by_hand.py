@@ -20,6 +20,7 @@ from rescheduler.wire import RESCHEDULE_PLANS
 
 KIND: Final = "rescheduleplan.rescheduler.io"
 _PLURAL: Final = "rescheduleplans.rescheduler.io"
+_TYPES: Final = (KIND, _PLURAL, "rescheduleplan", "rescheduleplans", "rplan")
 _TRIES: Final = 10
 _AGAIN_SECONDS: Final = 0.2
 
@@ -52,6 +53,7 @@ async def read(kube: KubeApi, namespace: str) -> list[Object]:
 
 async def find(kube: KubeApi, namespace: str, name: str) -> Object:
     """Raises CannotDecide, with a name that may have been meant."""
+    name = plain(name)
     try:
         return await kube.get(RESCHEDULE_PLANS, namespace, name)
     except errors.NotFound:
@@ -60,6 +62,12 @@ async def find(kube: KubeApi, namespace: str, name: str) -> Object:
         raise NoPlans(_not_allowed("get", namespace, problem)) from None
     there = [reschedule_plan.name_of(each) for each in await read(kube, namespace)]
     raise CannotDecide(not_found(name, there))
+
+
+def plain(name: str) -> str:
+    """Without its type, which stands before it where names are printed to be given back."""
+    of_type, slash, bare = name.partition("/")
+    return bare if slash and of_type.lower() in _TYPES else name
 
 
 def not_found(name: str, there: Sequence[str]) -> str:
@@ -72,6 +80,7 @@ async def decide(
     kube: KubeApi, clock: Clock, namespace: str, name: str, decision: Decision, by: str
 ) -> bool:
     """Whether that is news. Raises CannotDecide when it is too late for it."""
+    name = plain(name)
     problem: errors.KubeError | None = None
     for _ in range(_TRIES):
         plan = await find(kube, namespace, name)

@@ -3,6 +3,7 @@
 Whatever is wrong with it is told by its field, and nothing of it is used then.
 """
 
+import sys
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
@@ -15,34 +16,44 @@ from rescheduler.documents.shapes import Anything, Section, Shape
 from rescheduler.model import reschedule_plan
 from rescheduler.model.moves import Move, Way
 
+STDIN: Final = "-"
+_LARGEST_BYTES: Final = 32 * 1024 * 1024
+"""`rescheduler plan` names each node, and each pod that stays: 2 MB for 1,000 nodes."""
+_STDIN_IN_WORDS: Final = "standard input"
 _API_VERSION: Final = reschedule_plan.API_VERSION
 _OF_COMMAND: Final = "Plan"
+# As long as in a ReschedulePlan, which they end in.
+_NAME: Final = Text(may_be_empty=False, longest=253)
+_SHORT_NAME: Final = Text(may_be_empty=False, longest=63)
+_MAYBE_A_NAME: Final = Text(longest=253)
 _TEXT: Final = Text(may_be_empty=False)
 _ANY_TEXT: Final = Text()
 _ANYTHING: Final = Anything()
 _DETAILS: Final[dict[str, Shape]] = {
-    "from": _TEXT,
-    "to": _TEXT,
-    "strategy": _ANY_TEXT,
+    "from": _NAME,
+    "to": _NAME,
+    "strategy": _MAYBE_A_NAME,
     "reason": _ANY_TEXT,
     "way": Choice(tuple(Way)),
     "wave": Count(),
     "asked": Flag(),
-    "group": _ANY_TEXT,
+    "group": _MAYBE_A_NAME,
 }
 _POD: Final = Section(
-    {"namespace": _TEXT, "name": _TEXT, "uid": _TEXT}, ("namespace", "name", "uid")
+    {"namespace": _SHORT_NAME, "name": _NAME, "uid": _SHORT_NAME}, ("namespace", "name", "uid")
 )
+_OF_MANY: Final = "List"
 _NEEDED: Final = ("pod", "from", "to")
 _MOVE_OF_COMMAND: Final = Section({"pod": _POD, **_DETAILS}, _NEEDED)
 _MOVE_OF_OBJECT: Final = Section(
-    {"namespace": _TEXT, "pod": _TEXT, "uid": _TEXT, **_DETAILS}, ("namespace", "uid", *_NEEDED)
+    {"namespace": _SHORT_NAME, "pod": _NAME, "uid": _SHORT_NAME, **_DETAILS},
+    ("namespace", "uid", *_NEEDED),
 )
 _OTHERS_OF_COMMAND: Final = (
     *("strategies", "imbalance", "loads", "nodes", "refusals", "notes", "steps", "seed", "curve"),
 )
 _OTHERS_OF_SPEC: Final = (
-    *("origin", "mode", "summary", "undoes", "allOrNothing", "total", "leftOut"),
+    *("origin", "mode", "summary", "undoes", "total", "leftOut"),
     *("loads", "imbalance", "overloaded", "nodes", "others"),
 )
 
@@ -55,6 +66,8 @@ class PlanFile:
     cluster: str
     """The UID of its namespace kube-system; empty: nobody wrote it down."""
     summary: str = ""
+    all_or_nothing: bool = False
+    """It says so itself."""
     is_object: bool = False
     """Its moves stand in its spec."""
 
@@ -62,33 +75,41 @@ class PlanFile:
         return f"{'spec.' if self.is_object else ''}moves[{number}].{field}"
 
 
+def load(file: str) -> tuple[str, str]:
+    """Its text, and what to call it. `-` is standard input. Raises ConfigurationError."""
+    if file == STDIN:
+        text = reading.text_of(sys.stdin.buffer, _STDIN_IN_WORDS, _LARGEST_BYTES)
+        return text, _STDIN_IN_WORDS
+    return reading.load_text(file, _LARGEST_BYTES), file
+
+
 def read(text: str, source: str) -> PlanFile:
     """Raises ConfigurationError, with all that is wrong, each by its field."""
-    return reading.parse(text, source, _read)
+    return reading.parse(text, source, _read, largest_bytes=_LARGEST_BYTES)
 
 
 def _read(place: Place) -> PlanFile | None:
     if not isinstance(place.value, dict):
         place.expected("a plan: what rescheduler plan -o yaml prints, or a ReschedulePlan")
         return None
-    if place.value.get("apiVersion") != _API_VERSION:
-        found = quoted(str(place.value.get("apiVersion")))
-        place.at("apiVersion").refuse(f"expected {_API_VERSION}, found {found}")
     kind = place.value.get("kind")
+    if isinstance(kind, str) and kind.endswith(_OF_MANY):
+        place.at("kind").refuse(
+            f"is {quoted(kind)}, and one plan is carried out at a time: "
+            "rescheduler get plans PLAN -o yaml prints one"
+        )
+        return None
+    reading.check_type(place.at("apiVersion"), [_API_VERSION])
+    reading.check_type(place.at("kind"), [_OF_COMMAND, reschedule_plan.KIND])
     if kind == _OF_COMMAND:
         return _of_command(place)
-    if kind == reschedule_plan.KIND:
-        return _of_object(place)
-    place.at("kind").refuse(
-        f"expected Plan (of rescheduler plan -o yaml) or ReschedulePlan, found {quoted(str(kind))}"
-    )
-    return None
+    return _of_object(place) if kind == reschedule_plan.KIND else None
 
 
 def _of_command(place: Place) -> PlanFile | None:
     known = dict.fromkeys(("apiVersion", "kind", "moves", *_OTHERS_OF_COMMAND), _ANYTHING)
     Section({**known, "takenAt": _TEXT, "cluster": _ANY_TEXT}, ("moves", "takenAt")).read(place)
-    moves = _moves(place.at("moves"), _MOVE_OF_COMMAND, is_object=False)
+    moves = _moves(place, _MOVE_OF_COMMAND, is_object=False)
     taken_at = _time(place.at("takenAt"))
     if taken_at is None or moves is None:
         return None
@@ -104,18 +125,27 @@ def _of_object(place: Place) -> PlanFile | None:
         spec.refuse("is needed: it has the moves")
         return None
     others = dict.fromkeys(("moves", *_OTHERS_OF_SPEC), _ANYTHING)
-    Section({**others, "decidedAt": _TEXT}, ("moves", "decidedAt")).read(spec)
-    moves = _moves(spec.at("moves"), _MOVE_OF_OBJECT, is_object=True)
+    said = Section(
+        {**others, "decidedAt": _TEXT, "allOrNothing": Flag()}, ("moves", "decidedAt")
+    ).read(spec)
+    moves = _moves(spec, _MOVE_OF_OBJECT, is_object=True)
     taken_at = _time(spec.at("decidedAt"))
     if taken_at is None or moves is None:
         return None
-    summary = str(spec.at("summary").value or "")
-    return PlanFile(moves=moves, taken_at=taken_at, cluster="", summary=summary, is_object=True)
+    return PlanFile(
+        moves=moves,
+        taken_at=taken_at,
+        cluster="",
+        summary=str(spec.at("summary").value or ""),
+        all_or_nothing=bool((said or {}).get("allOrNothing")),
+        is_object=True,
+    )
 
 
-def _moves(place: Place, shape: Section, *, is_object: bool) -> tuple[Move, ...] | None:
-    if place.value is None:
+def _moves(plan: Place, shape: Section, *, is_object: bool) -> tuple[Move, ...] | None:
+    if not isinstance(plan.value, dict) or "moves" not in plan.value:
         return None  # that it is missing is told already
+    place = plan.at("moves")
     if not isinstance(place.value, list):
         place.expected("a list of moves")
         return None
@@ -129,6 +159,9 @@ def _moves(place: Place, shape: Section, *, is_object: bool) -> tuple[Move, ...]
     first_places: dict[str, Place] = {}
     found = []
     for item in place.each():
+        if item.value is None:
+            item.expected("a move")
+            continue
         given = shape.read(item) or {}
         move = _move(item, given, is_object=is_object)
         if move is None:

@@ -47,6 +47,10 @@ class Observing:
         self._tidings = tidings
         self._found: dict[str, dict[str, Any]] = {}
         """By UID of the plan: what is to be written."""
+        self._dropped: set[str] = set()
+        """UIDs of plans of which the cluster did not keep what was written."""
+        self._refused: set[str] = set()
+        """UIDs of plans that could not be written last time: others are first."""
         self._counted_at = -math.inf
         self._failing: Mapping[str, Failing] = {}
         self._log = structlog.get_logger()
@@ -59,6 +63,8 @@ class Observing:
             return
         seen = _seen(snapshot, decided, self._configuration, self._clock.now())
         for plan in waiting:
+            if reschedule_plan.uid_of(plan) in self._dropped:
+                continue
             strangers = _strangers(snapshot, plan)
             observed = reschedule_plan.look(plan, replace(seen, strangers=strangers))
             if observed is not None:
@@ -83,9 +89,13 @@ class Observing:
             observed = self._found.pop(uid, None)
             if observed is None or plan is None or not reschedule_plan.awaits_loads(plan):
                 continue  # it was deleted, or another one was faster
-            if await self._book.observe(plan, observed) is None:
-                self._found.setdefault(uid, observed)
+            written = await self._book.observe(plan, observed)
+            if written is None:
+                self._found.setdefault(uid, observed)  # and so behind the others
                 return
+            if reschedule_plan.awaits_loads(written):
+                self._tell_that_it_was_dropped(uid)
+                continue
             self._tidings.observed(plan, observed)
             self._log.info(
                 "plan observed",
@@ -94,10 +104,23 @@ class Observing:
                 summary=observed.get("message", ""),
             )
 
+    def _tell_that_it_was_dropped(self, uid: str) -> None:
+        """An older definition of plans knows no such field, and the server leaves it out."""
+        if not self._dropped:
+            self._log.warning(
+                "what came of plans is not kept: the cluster has an older definition of them",
+                to_have_it="apply plan-crd.yaml of this version, and restart",
+            )
+        self._dropped.add(uid)
+
     # ------------------------------------------------------------------ that move again
 
     async def _write_bounces(self) -> None:
-        for plan in self._book.all():
+        """One that cannot be written does not keep us from the others for ever."""
+        plans = self._book.all()
+        self._refused &= {*map(reschedule_plan.uid_of, plans)}
+        plans.sort(key=lambda each: reschedule_plan.uid_of(each) in self._refused)
+        for plan in plans:
             if reschedule_plan.awaits_loads(plan) or not reschedule_plan.awaits_bounces(plan):
                 continue
             before = reschedule_plan.bounces_of(plan) or 0
@@ -106,7 +129,9 @@ class Observing:
             if observed == reschedule_plan.observed_of(plan):
                 continue
             if await self._book.observe(plan, observed) is None:
+                self._refused.add(reschedule_plan.uid_of(plan))
                 return
+            self._refused.discard(reschedule_plan.uid_of(plan))
             if bounces > before:
                 self._tidings.bounced(bounces - before)
                 self._log.info(

@@ -1,7 +1,7 @@
 """What came of what a plan promised: loads as predicted and as measured, and pods that moved again.
 
 A node is judged when all that changed on it is what the plan has done. Where other pods came or
-left meanwhile, or a move of it was not made, the prediction was not of what there is.
+left meanwhile, a move of it was not made, or it is gone, the prediction was not of what there is.
 """
 
 from collections import defaultdict
@@ -44,7 +44,7 @@ class Verdict(StrEnum):
     AS_PREDICTED = "AsPredicted"
     NOT_AS_PREDICTED = "NotAsPredicted"
     DISTURBED = "Disturbed"
-    """Nothing can be said: on each of its nodes something else happened meanwhile."""
+    """Nothing can be said: each of its nodes is gone, or something else happened on it."""
     NOT_COVERED = "NotCovered"
     """Nothing can be said: no fresh figures came within the hour."""
 
@@ -106,7 +106,8 @@ def look(plan: Object, seen: Seen) -> dict[str, Any] | None:
     if ended is None:
         return None
     names, until = touched(plan), ended + timedelta(seconds=HORIZON_SECONDS)
-    missing = [each for each in names if not _is_covered(each, ended, seen)]
+    # Of one that is gone no figures come any more: whoever empties nodes has them taken away.
+    missing = [each for each in names & seen.nodes.keys() if not _is_covered(each, ended, seen)]
     if seen.at < until and (missing or not names):
         # Of plans that predict nothing, bounces are all that there is to say.
         return None if names else _nothing(seen, until, "the plan predicts no loads")
@@ -205,17 +206,19 @@ def _roles(plan: Object) -> Mapping[str, _Role]:
 
 def _judged(node: Mapping[str, Any], role: _Role, seen: Seen) -> JudgedNode:
     name, after = node["name"], node.get("after") or {}
-    now = seen.nodes[name]
+    now = seen.nodes.get(name)
+    found = now.before if now is not None else {}
     predicted = {each: float(after[each]) for each in RESOURCES if each in after}
-    measured = {each: now.before[each] for each in RESOURCES if each in now.before}
-    pods = (int(after.get("pods") or 0), now.pods_before)
-    is_other = name in seen.strangers or pods[0] != pods[1]
+    measured = {each: found[each] for each in RESOURCES if each in found}
+    pods = (int(after.get("pods") or 0), now.pods_before if now is not None else 0)
+    is_other = now is None or name in seen.strangers or pods[0] != pods[1]
     return JudgedNode(
         name=name,
         predicted=predicted,
         measured=measured,
         pods=pods,
         disturbed=role.is_broken or is_other or not predicted,
+        gone=now is None,
         gave=role.gave,
         took=role.took,
         # As they are written: what was predicted has one digit, and what is right has no error.
@@ -230,7 +233,7 @@ def _node(each: JudgedNode) -> dict[str, Any]:
     return {
         "name": each.name,
         "predicted": {**shares(each.predicted), "pods": each.pods[0]},
-        "measured": {**shares(each.measured), "pods": each.pods[1]},
+        **({} if each.gone else {"measured": {**shares(each.measured), "pods": each.pods[1]}}),
         **({"disturbed": True} if each.disturbed else {}),
     }
 
@@ -254,7 +257,10 @@ def _in_words(
     failed: Sequence[Mapping[str, Any]],
 ) -> str:
     if verdict is Verdict.DISTURBED:
-        return f"on each of its {number} nodes other pods came or left, or a move was not made"
+        return (
+            f"each of its {number} nodes is gone, or other pods came or left there, or a move was "
+            "not made"
+        )
     errors = _errors(counted, fmean)
     told = ", ".join(f"{name} {points}" for name, points in errors.items())
     words = f"{len(counted)} of {number} nodes: {told} points from what was predicted, in the mean"

@@ -18,6 +18,8 @@ pods ask for is known; of what they use each sample is a draw.
 """
 _SAME_DIRECTION: Final = 0.6
 """Of the mean error, without its sign: so much is the same error on all nodes."""
+_MOST_STRATEGIES: Final = 16
+"""That a status names: whoever wrote the plan may have named any."""
 _LATEST: Final = 5
 _MANY: Final = 3
 """So many of the latest plans have to fail, so that it is no accident."""
@@ -51,6 +53,7 @@ class JudgedNode:
     measured: Mapping[str, float]
     pods: tuple[int, int]
     disturbed: bool
+    gone: bool = False
     gave: bool = False
     took: bool = False
     errors: Mapping[str, float] = field(default_factory=dict)
@@ -65,7 +68,7 @@ def by_strategy(
     plan: Object, counted: Sequence[JudgedNode], loads: str, others: Mapping[str, float]
 ) -> Iterable[dict[str, Any]]:
     limit = _CLOSE.get(loads, _CLOSE["usage"])
-    for name in fields.strategies_of(plan):
+    for name in fields.strategies_of(plan)[:_MOST_STRATEGIES]:
         nodes = {
             node
             for each in spec(plan)["moves"]

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 import yaml
 
-from rescheduler.cli.render.documents import as_text
+from rescheduler.cli.render.documents import as_list, as_text
 from rescheduler.model.moves import Plan
 from rescheduler.model.plan_documents import of_plan
 from tests.unit.cli.plans import load, move, plan_of_many, plan_of_three, stays
@@ -100,3 +100,10 @@ def test_thousands_of_moves_are_all_written(form: str) -> None:
     # To read so much YAML takes longer than to write it.
     moves = len(json.loads(text)["moves"]) if form == "json" else text.count("\n  from: ")
     assert moves == 2000
+
+
+@pytest.mark.parametrize("items", [[], [of_plan(plan_of_three())], [of_plan(plan_of_three())] * 3])
+def test_a_list_is_written_one_by_one_and_reads_the_same(form: str, items: list[Any]) -> None:
+    head = {"apiVersion": "v1", "kind": "List", "metadata": {}}
+    own = [json.loads(json.dumps(each)) for each in items]  # the same one twice is no alias
+    assert as_list(head, items, form) == as_text({**head, "items": own}, form)

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Callable
 from datetime import UTC, datetime
+from io import BytesIO, TextIOWrapper
 from pathlib import Path
 from typing import Any
 
@@ -11,12 +12,16 @@ import yaml
 
 from rescheduler.cli.render import documents
 from rescheduler.controller.plans import files
+from rescheduler.documents import strict_yaml
 from rescheduler.errors import ConfigurationError
 from rescheduler.model import plan_documents, reschedule_plan
-from rescheduler.model.moves import Move, Plan, Way
+from rescheduler.model.moves import Move, NodeLoad, Plan, Refusal, Way
 from rescheduler.model.reschedule_plan import Gains, Made, Origin
 
 Document = dict[str, Any]
+LOADS = {"cpu": 12.345, "memory": 67.89}
+NEEDED = {"allOrNothing": False}
+DEFINITION = Path(__file__).parents[4] / "manifests" / "rescheduler" / "plan-crd.yaml"
 EXAMPLE = Path(__file__).parents[2] / "cli" / "plan.yaml"
 DEFINITION = Path(__file__).parents[4] / "src/rescheduler/plan-crd.yaml"
 TAKEN_AT = "2026-11-18T09:30:00Z"
@@ -75,13 +80,46 @@ def test_a_plan_object_is_read() -> None:
     assert found.place_of(1, "to") == "spec.moves[1].to"
 
 
-def test_a_plan_object_may_have_every_field_that_is_defined() -> None:
-    """Whatever was written into one, `rescheduler get plans NAME -o yaml` prints it."""
-    [version] = yaml.safe_load(DEFINITION.read_text())["spec"]["versions"]
-    defined = version["schema"]["openAPIV3Schema"]["properties"]["spec"]["properties"]
+def test_each_field_that_a_plan_may_have_may_stand_in_a_file() -> None:
+    definition = yaml.safe_load(DEFINITION.read_text())
+    [version] = definition["spec"]["versions"]
+    fields = version["schema"]["openAPIV3Schema"]["properties"]["spec"]["properties"]
     document = of_object()
-    spec = {**dict.fromkeys(defined), **document["spec"]}
-    assert len(read({**document, "spec": spec}).moves) == 2
+    assert read({**document, "spec": {**dict.fromkeys(fields), **NEEDED, **document["spec"]}})
+
+
+def test_it_says_itself_that_it_is_all_or_nothing() -> None:
+    document = of_object()
+    assert not read(document).all_or_nothing
+    assert read({**document, "spec": {**document["spec"], "allOrNothing": True}}).all_or_nothing
+
+
+@pytest.mark.parametrize("form", ["json", "yaml"])
+def test_of_a_large_cluster_it_is_read_too(form: str) -> None:
+    """Each node stands in it, and each pod that stays."""
+    nodes = tuple(
+        NodeLoad(
+            node=f"node-{number:05}",
+            before=LOADS,
+            after=LOADS,
+            pods_before=30,
+            pods_after=30,
+            eligible=True,
+        )
+        for number in range(1_500)
+    )
+    refusals = tuple(Refusal.of(f"shop/pod-{number:06}", ("why",)) for number in range(45_000))
+    plan = Plan(moves=(move(1),), nodes=nodes, refusals=refusals)
+    document = plan_documents.with_origin(plan_documents.of_plan(plan), TAKEN_AT, "cluster-1")
+    text = documents.as_text(document, form)
+    assert len(text) > strict_yaml.LARGEST_BYTES
+    assert files.read(text, "plan.yaml") == read(of_command(move(1)))
+
+
+def test_from_standard_input(monkeypatch: pytest.MonkeyPatch) -> None:
+    text = json.dumps(of_command())
+    monkeypatch.setattr("sys.stdin", TextIOWrapper(BytesIO(text.encode())))
+    assert files.load("-") == (text, "standard input")
 
 
 def test_the_example_of_the_tests_is_one() -> None:
@@ -98,17 +136,26 @@ def _edit(change: Callable[[Document], object]) -> Document:
     ("document", "words"),
     [
         ([], "expected a plan: what rescheduler plan -o yaml prints"),
-        ({"kind": "Plan"}, "apiVersion: expected rescheduler.io/v1alpha1"),
-        (
-            _edit(lambda d: d.update(kind="Pod")),
-            "kind: expected Plan (of rescheduler plan",
-        ),
+        ({"kind": "Plan"}, 'apiVersion: missing; expected "rescheduler.io/v1alpha1"'),
+        (_edit(lambda d: d.update(kind="Pod")), 'kind: expected "Plan" or "ReschedulePlan"'),
+        ({"kind": "List", "items": []}, "one plan is carried out at a time: rescheduler get plans"),
+        ({"kind": "ReschedulePlanList"}, "one plan is carried out at a time"),
         (_edit(lambda d: d.pop("takenAt")), "takenAt: required field is missing"),
         (_edit(lambda d: d.update(takenAt="today")), "takenAt: expected a time such as"),
         (_edit(lambda d: d.update(takenAt="2026-11-18T09:30:00")), "takenAt: expected a time"),
         (_edit(lambda d: d.pop("moves")), "moves: required field is missing"),
         (_edit(lambda d: d.update(moves=[])), "moves: is empty: there is nothing to move"),
         (_edit(lambda d: d.update(moves="all")), "moves: expected a list of moves"),
+        (_edit(lambda d: d.update(moves=None)), "moves: expected a list of moves, found null"),
+        (_edit(lambda d: d.update(moves=[None])), "moves[0]: expected a move, found null"),
+        (
+            _edit(lambda d: d["moves"][1].update(group="g" * 300)),
+            "moves[1].group: must have at most 253 characters, has 300",
+        ),
+        (
+            _edit(lambda d: d["moves"][1]["pod"].update(namespace="n" * 64)),
+            "moves[1].pod.namespace: must have at most 63 characters, has 64",
+        ),
         (_edit(lambda d: d.update(mooves=[])), 'mooves: unknown field; did you mean "moves"?'),
         (_edit(lambda d: d["moves"][0].pop("to")), "moves[0].to: required field is missing"),
         (_edit(lambda d: d["moves"][0].update(to="")), "moves[0].to: must not be empty"),
@@ -127,6 +174,11 @@ def _edit(change: Callable[[Document], object]) -> Document:
             "moves: has 600 moves, and may have 500",
         ),
         ({**of_object(), "spec": None}, "spec: is needed"),
+        ({**of_object(), "spec": []}, "spec: expected a mapping, found a list"),
+        (
+            {**of_object(), "spec": {**of_object()["spec"], "allOrNothing": "yes"}},
+            "spec.allOrNothing: expected true or false",
+        ),
     ],
 )
 def test_refused_with_the_field(document: object, words: str) -> None:
