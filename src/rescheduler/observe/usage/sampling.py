@@ -78,7 +78,9 @@ class Sampler:
     def _take(self, sample: Sample) -> None:
         now = self._now()
         self.samples += 1
-        self._history.follow(self._placement(), now)
+        if self._history.follows:
+            # A placement is as long as the cluster is large.
+            self._history.follow(self._placement(), now)
         self._tell_once(self._history.add(sample, now))
         if self._failing_since is not None:
             lasted = round(now - self._failing_since)
