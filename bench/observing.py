@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import aiohttp
+from rich.console import Console
 from rich.table import Table
 
 from bench import answering
@@ -254,5 +255,15 @@ def _say(line: str) -> None:
     print(line, file=sys.stderr, flush=True)
 
 
+def main() -> None:
+    """With an argument it is the download above, in its own process; without, all of it."""
+    if sys.argv[1:]:
+        asyncio.run(_fetch_everything(Instance.from_json(sys.argv[1])))
+        return
+    rows = Table("FIGURE", "MEASURED", "BESIDE", box=None, padding=(0, 2))
+    asyncio.run(measure(rows))
+    Console(highlight=False, width=160).print(rows)
+
+
 if __name__ == "__main__":
-    asyncio.run(_fetch_everything(Instance.from_json(sys.argv[1])))
+    main()

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import yaml
 
+from testbed.processes import Line
 from tests.scenarios.deploying import deploy_web
 from tests.scenarios.judging import assert_nobody_noticed
 from tests.scenarios.looping import controller
@@ -32,8 +33,16 @@ async def test_a_changed_file_triggers_a_pass_and_a_wrong_one_is_told(world: Wor
         changed = await running.says("configuration changed")
         assert changed["settings"] == ["enabledStrategies", "cpuThreshold"]
         because = "the configuration has changed"
-        await running.says("pass ended", where=lambda line: because in line.get("early", ""))
+
+        def is_early(line: Line) -> bool:
+            return because in line.get("early", "")
+
+        await running.says("pass ended", where=is_early)
         await running.says("pass ended", where=lambda line: line.get("moved") == 2)
+        rewrite(path, cpuThreshold=71)
+        await running.says("pass ended", where=is_early, times=2)
+        # What the passes before have told is not told again.
+        assert sum(line["moved"] for line in running.said("pass ended")) == 2
     assert await world.nodes_of("web") == [empty] * 2
 
 

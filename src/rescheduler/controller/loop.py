@@ -179,7 +179,7 @@ class Loop:
         """As long as migrations are carried out in the same way."""
         configuration = self._settings.configuration
         if self._term is None:
-            await self._go_round(observer, None)
+            await self._go_round(observer, None, PassReport(None, self._opens))
             return
         async with migrating(
             self._kube,
@@ -201,11 +201,16 @@ class Loop:
                 return
             if migrator.unfinished:
                 self._log.info("resuming unfinished migrations", moves=migrator.unfinished)
+            # As long as the migrator counts: what it has told is not told again by other settings.
+            report = PassReport(migrator, self._opens)
             while self._goes_on_with(observed, configuration) and self._goes_on_with(
                 migrated, configuration
             ):
-                await self._go_round(observer, migrator)
+                await self._go_round(observer, migrator, report)
             await self._end(migrator)
+
+    def _opens(self) -> str:
+        return windows.in_words(self._settings.configuration.windows, self._clock.now())
 
     def _hear_of_end(self, record: Object, outcome: Outcome) -> None:
         self._publisher.ended(record, outcome)
@@ -234,13 +239,12 @@ class Loop:
 
     # ------------------------------------------------------------------ round and round
 
-    async def _go_round(self, observer: Observer, migrator: Migrator | None) -> None:
+    async def _go_round(
+        self, observer: Observer, migrator: Migrator | None, report: PassReport
+    ) -> None:
         """As long as the configuration is the same."""
         configuration = self._settings.configuration
         purpose = WholeCluster(self._kube, configuration, observer, self._trail)
-        report = PassReport(
-            migrator, lambda: windows.in_words(configuration.windows, self._clock.now())
-        )
         interval = configuration.rescheduling_interval_seconds
         async with (
             carrying_out(self._clock, interval, self._trigger) as plans,

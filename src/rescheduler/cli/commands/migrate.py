@@ -45,8 +45,8 @@ def migrate(  # noqa: PLR0913 - the flags of a command
     pod: Annotated[str, typer.Argument(metavar="POD", help="NAME, or NAMESPACE/NAME.")],
     *,
     to: Annotated[
-        str, typer.Option("--to", metavar="NODE", help="Default: the best one for it.")
-    ] = "",
+        str | None, typer.Option("--to", metavar="NODE", help="Default: the best one for it.")
+    ] = None,
     namespace: Namespace = "",
     wait: Annotated[
         Literal["true", "false"], typer.Option(help="Wait for its end, and tell of it.")
@@ -74,6 +74,9 @@ def migrate(  # noqa: PLR0913 - the flags of a command
     kubeconfig = configuration.client_connection.kubeconfig
     if "/" in pod and namespace and not pod.startswith(f"{namespace}/"):
         raise typer.BadParameter(f"{pod} names another namespace than -n {namespace}")
+    if to == "":
+        # As a script has it whose variable is not set: it means one node, and not any.
+        raise typer.BadParameter("--to names no node; leave it out for the best one")
     where = namespace or kube.namespace_of(kubeconfig, context)
     asking = ask(
         configuration,
@@ -81,7 +84,7 @@ def migrate(  # noqa: PLR0913 - the flags of a command
         SystemClock(),
         pod,
         namespace=where,
-        to=to,
+        to=to or "",
         wait=wait == "true",
         seconds=seconds,
     )

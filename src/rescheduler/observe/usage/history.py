@@ -68,11 +68,16 @@ class History:
             self._failing_since = now
         self._failure = why
 
+    @property
+    def follows(self) -> bool:
+        """Whether it matters who comes and leaves: what pods ask for is always of this moment."""
+        return self._source != REQUESTS
+
     def follow(self, placement: Placement, now: float) -> None:
         """Note who came and who left. Who left counts as there until this is told, so it has to be
         told at every sample.
         """
-        if placement.unseen or self._source == REQUESTS:
+        if placement.unseen or not self.follows:
             return
         nodes = identities(placement.nodes, len(placement.nodes))
         self._nodes.follow(nodes)

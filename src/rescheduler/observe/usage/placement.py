@@ -69,7 +69,6 @@ def placement_of(snapshot: Snapshot) -> Placement:
     cpu, memory = (
         snapshot.resource_names.index(name) for name in (resources.CPU, resources.MEMORY)
     )
-    requests = snapshot.requests[pods.request_set] if len(snapshot.requests) else _nothing(snapshot)
     return Placement(
         nodes=[node.name for node in snapshot.nodes],
         pod_names=pods.names,
@@ -78,8 +77,8 @@ def placement_of(snapshot: Snapshot) -> Placement:
         pod_leaving=leaving,
         pod_started=pods.started,
         pod_owners=pods.owner,
-        cpu_requests=requests[:, cpu],
-        memory_requests=requests[:, memory],
+        cpu_requests=_requests(snapshot, cpu),
+        memory_requests=_requests(snapshot, memory),
         node_cpu=snapshot.room[:, cpu],
         node_memory=snapshot.room[:, memory],
         replaces={
@@ -109,5 +108,8 @@ def _workloads(snapshot: Snapshot) -> Mapping[int, str]:
     return found
 
 
-def _nothing(snapshot: Snapshot) -> np.ndarray[tuple[int, int], np.dtype[np.int64]]:
-    return np.zeros((len(snapshot.pods), len(snapshot.resource_names)), np.int64)
+def _requests(snapshot: Snapshot, resource: int) -> npt.NDArray[np.integer]:
+    """Of each pod. The other resources are not looked up: of a large cluster that is megabytes."""
+    if not len(snapshot.requests):
+        return np.zeros(len(snapshot.pods), np.int64)
+    return snapshot.requests[:, resource][snapshot.pods.request_set]

@@ -96,10 +96,12 @@ class Sampler:
     def _take(self, sample: Sample) -> None:
         now = self._now()
         self.samples += 1
-        placement = self._placement()
-        self._history.follow(placement, now)
-        # Of the samples before this one, of which every pod has its figure by now.
-        self._learning.take(placement, *self._history.of_pods(now), now)
+        if self._history.follows:
+            # A placement is as long as the cluster is large.
+            placement = self._placement()
+            self._history.follow(placement, now)
+            # Of the samples before this one, of which every pod has its figure by now.
+            self._learning.take(placement, *self._history.of_pods(now), now)
         self._tell_once(self._history.add(sample, now))
         if self._failing_since is not None:
             lasted = round(now - self._failing_since)

@@ -12,6 +12,7 @@ from structlog.testing import capture_logs
 from rescheduler.config import UsageSettings
 from rescheduler.observe.usage import Choice, Placement, Sampler, UsageSource
 from rescheduler.observe.usage.samples import Sample
+from rescheduler.observe.usage.sources.requests import Requests
 from rescheduler.prometheus import PrometheusError
 from tests.unit.observe.usage.scenes import MOMENTS, START, Cluster, Pod, measured, placement
 
@@ -324,3 +325,17 @@ async def test_before_nodes_are_seen_samples_wait_for_them() -> None:
     usage = sampler.usage(cluster.placement())
     assert usage.node_cpu.tolist() == [500]
     assert usage.pod_cpu.tolist() == [300]
+
+
+async def test_where_requests_count_nobody_is_asked_who_is_where() -> None:
+    """It is as long as the cluster is large, and nothing is learnt from it."""
+
+    def nobody() -> Placement:
+        raise AssertionError("it was asked for")
+
+    clock = ScriptedClock()
+    sampler = sampler_of(Requests(), clock, place=nobody)
+    with capture_logs() as logs:
+        await sampler.sample()
+    assert (sampler.samples, logs) == (1, [])
+    assert sampler.usage(placement(["a"], [Pod(name="web", node="a", asks=300)])).node_cpu.tolist() == [300]
