@@ -24,6 +24,7 @@ SMALL = {
     "BENCH_PEER": "none",
     "BENCH_SEEDS": "1",
     "BENCH_PACKING": "1",
+    "BENCH_RUNS": "1",
 }
 
 
