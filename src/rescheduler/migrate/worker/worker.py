@@ -23,13 +23,13 @@ from rescheduler.migrate.deciding.facts import Intent, Progress, View
 from rescheduler.migrate.deciding.outcomes import Outcome
 from rescheduler.migrate.deciding.records import InvalidRecord, MigrationStatus
 from rescheduler.migrate.deciding.way import Decider
-from rescheduler.migrate.worker.acting import Acting
 from rescheduler.migrate.worker.api_failures import (
     ASK_AGAIN_SECONDS,
     BUDGET_REFUSES,
     ApiFailures,
 )
 from rescheduler.migrate.worker.context import Context
+from rescheduler.migrate.worker.executing import Executor
 from rescheduler.migrate.worker.memory import Memory
 from rescheduler.migrate.worker.recording import Gone, Recorder
 from rescheduler.migrate.worker.telling import Telling
@@ -52,7 +52,7 @@ class Worker:
         self._asked_at = float("-inf")
         self._not_there = ""
         self._told = Telling(context.crowd)
-        self._acting = Acting(context, self._recorder, self._memory, self._told)
+        self._executor = Executor(context, self._recorder, self._memory, self._told)
 
     @property
     def step(self) -> Step:
@@ -156,7 +156,7 @@ class Worker:
             # Its step was written down some actions ago. Whoever has deleted the record since is
             # heard now: after this there is no way back.
             await self._recorder.refresh()
-        await self._acting.do(views, action)
+        await self._executor.do(views, action)
         if isinstance(action, Rehearse):
             self._asked_at = float("-inf")  # the planner has to know the size that it will have
         return action

@@ -26,7 +26,7 @@ _LET_IT_ACT_SECONDS: Final = 0.25
 _CANNOT_LEAVE: Final = "originals cannot be taken out of their Services before they are told to end"
 
 
-class Acting:
+class Executor:
     def __init__(self, context: Context, recorder: Recorder, memory: Memory, told: Telling) -> None:
         self._context = context
         self._clock = context.clock
