@@ -85,7 +85,7 @@ test-full: test crash-matrix test-monitoring ## Run all tests, and those that CI
 	MANY_MIGRATIONS=200 EXACT_REQUESTS_PODS=12000 QUANTITIES=1000000 FIT_VERDICTS=10000 README_ROWS=all $(BIN)/python -m pytest \
 		tests/cluster/test_readme_figures.py tests/cluster/test_exact_requests.py tests/cluster/test_quantities.py \
 		tests/cluster/test_fit_oracle.py tests/scenarios/test_many_at_once.py
-	CLUSTERS=real SCENARIO_MATRIX=all $(BIN)/python -m pytest tests/scenarios -n 4
+	CLUSTERS=real SCENARIO_MATRIX=all $(BIN)/python -m pytest tests/scenarios tests/cluster/test_unmakeable.py -n 4
 	MUTATED_CONFIGURATIONS=100000 $(BIN)/python -m pytest tests/unit/config/test_mutations.py --timeout 7200
 	CONVERGING_MATRIX=all $(BIN)/python -m pytest tests/unit/simulation/test_converging.py -n 2
 	WHATIF_REFUSALS=1000 $(BIN)/python -m pytest tests/unit/plan/whatif/test_refusals.py -rP --timeout 1800

@@ -1,6 +1,7 @@
 """python -m bench: measures a control plane of its own and moves on it, and prints a table."""
 
 import asyncio
+import os
 import subprocess
 import sys
 import tempfile
@@ -35,7 +36,7 @@ from testbed.instance import Instance, OwnedInstance
 from testbed.world import World, install_rights, make_world
 
 _NODES = 100
-_RUNS = 3
+_RUNS = int(os.environ.get("BENCH_RUNS", "3"))
 
 
 async def main() -> None:

@@ -43,7 +43,7 @@ _PODS: Final = 30
 _EVENTS: Final = 1000
 _ROUNDS: Final = 10
 _PAGES: Final = 10
-_PASSES: Final = 25
+_PASSES: Final = int(environ.get("BENCH_PASSES", "25"))
 """A pass is short, and few of them coincide with what is done for pages once a second."""
 _GOAL_BYTES: Final = 2_000_000
 _GOAL_SHARE: Final = 10

@@ -14,6 +14,7 @@ PATIENCE_SECONDS = 870
 # The cluster of thousands of nodes takes minutes and many gigabytes: here a small one will do.
 SMALL = {
     "BENCH_BURST": "60",
+    "BENCH_CALLS": "60",
     "BENCH_DAY_NODES": "5",
     "BENCH_DEMO_NODES": "6",
     "BENCH_EVICTIONS": "50",
@@ -24,6 +25,8 @@ SMALL = {
     "BENCH_PEER": "none",
     "BENCH_SEEDS": "1",
     "BENCH_PACKING": "1",
+    "BENCH_PASSES": "4",
+    "BENCH_RUNS": "1",
 }
 
 

@@ -165,7 +165,7 @@ async def test_where_somebody_changes_all_that_we_do_it_is_left_to_the_next_run(
 # ---------------------------------------------------------------------- what an answer means
 
 
-@pytest.mark.parametrize("name", WAYS)
+@pytest.mark.parametrize("name", drawn(list(WAYS), matrix="FAULT", share=1 / 2))
 async def test_a_budget_that_refuses_is_asked_again_and_is_no_trouble(
     world: World, name: str
 ) -> None:
@@ -179,7 +179,7 @@ async def test_a_budget_that_refuses_is_asked_again_and_is_no_trouble(
     assert run.said(TROUBLE) == []
 
 
-@pytest.mark.parametrize("name", WAYS)
+@pytest.mark.parametrize("name", drawn(list(WAYS), matrix="FAULT", share=1 / 2))
 async def test_a_budget_that_refuses_for_ever_is_obeyed(world: World, name: str) -> None:
     way = WAYS[name]
     async with migration(world, way) as scene, world.faults() as proxy:
@@ -191,7 +191,7 @@ async def test_a_budget_that_refuses_for_ever_is_obeyed(world: World, name: str)
     assert run.said(TROUBLE) == []
 
 
-@pytest.mark.parametrize("name", WAYS)
+@pytest.mark.parametrize("name", drawn(list(WAYS), matrix="FAULT", share=1 / 2))
 async def test_who_asks_us_to_slow_down_is_obeyed(world: World, name: str) -> None:
     way = WAYS[name]
     async with migration(world, way) as scene, world.faults() as proxy:
@@ -204,7 +204,7 @@ async def test_who_asks_us_to_slow_down_is_obeyed(world: World, name: str) -> No
     assert len(run.said(TROUBLE)) == 1
 
 
-@pytest.mark.parametrize("name", WAYS)
+@pytest.mark.parametrize("name", drawn(list(WAYS), matrix="FAULT", share=1 / 2))
 async def test_several_budgets_are_no_passing_fault(world: World, name: str) -> None:
     way = WAYS[name]
     async with migration(world, way) as scene, world.faults() as proxy:

@@ -125,7 +125,12 @@ async def test_the_user_wins(world: World, name: str, does: str, number: int) ->
 
 
 @pytest.mark.parametrize(
-    "does", ["roll-out", "scale-to-0", "delete-original", "delete-copy", "second-budget"]
+    "does",
+    drawn(
+        ["roll-out", "scale-to-0", "delete-original", "delete-copy", "second-budget"],
+        matrix="USER",
+        share=2 / 5,
+    ),
 )
 async def test_the_user_wins_though_no_watch_tells_of_it(world: World, does: str) -> None:
     """What is old news is read anew before it decides anything that cannot be taken back."""

@@ -74,9 +74,20 @@ async def test_reads_that_fail_in_the_middle_decide_nothing(
         await assert_it_ended(scene, run, proxy)
 
 
-@pytest.mark.parametrize("name", WAYS)
 @pytest.mark.parametrize(
-    "read", [READS["node"], Match(verb="get", resource="podmigrations")], ids=["node", "record"]
+    ("name", "read"),
+    drawn(
+        [
+            pytest.param(name, read, id=f"{which}-{name}")
+            for which, read in (
+                ("node", READS["node"]),
+                ("record", Match(verb="get", resource="podmigrations")),
+            )
+            for name in WAYS
+        ],
+        matrix="FAULT",
+        share=1 / 2,
+    ),
 )
 async def test_who_may_not_look_for_a_moment_gives_nothing_up(
     world: World, name: str, read: Match
@@ -143,7 +154,7 @@ async def test_all_watches_of_the_namespace_are_silent(world: World) -> None:
         await assert_it_ended(scene, run, proxy, phases=("Completed",))
 
 
-@pytest.mark.parametrize("name", WAYS)
+@pytest.mark.parametrize("name", drawn(list(WAYS), matrix="FAULT", share=1 / 2))
 async def test_every_answer_takes_a_while(world: World, name: str) -> None:
     way = WAYS[name]
     async with migration(world, way) as scene, world.faults() as proxy:

@@ -22,10 +22,10 @@ from tests.twin.acts import Act, draw
 from tests.twin.comparing import Step, difference, history, shrunk
 from tests.twin.doing import DONE
 
-SEEDS = int(os.environ.get("SEEDS", "24"))
+SEEDS = int(os.environ.get("SEEDS", "16"))
 FIRST = int(os.environ.get("FIRST_SEED", "0"))
 ACTS = int(os.environ.get("ACTS", "12"))
-AT_ONCE = int(os.environ.get("AT_ONCE", "12"))
+AT_ONCE = int(os.environ.get("AT_ONCE", "8"))
 """Seeds that share one run of the event loop, as most of their time is waiting."""
 
 

@@ -57,16 +57,7 @@ def opens_at(windows: Sequence[Window], now: datetime) -> datetime | None:
     """In UTC; None: one is open now."""
     if are_open(windows, now):
         return None
-    begins = [(each, each.begin) for each in windows]
-    return next((at for at in _moments(begins, now) if are_open(windows, at)), None)
-
-
-def closes_at(windows: Sequence[Window], now: datetime) -> datetime | None:
-    """When none is open any more, in UTC; None: none is, or one always is."""
-    if not windows or not are_open(windows, now):
-        return None
-    ends = [(each, each.end) for each in windows]
-    return next((at for at in _moments(ends, now) if not are_open(windows, at)), None)
+    return next((at for at in _moments(windows, now) if are_open(windows, at)), None)
 
 
 def in_words(windows: Sequence[Window], now: datetime) -> str:
@@ -79,13 +70,13 @@ def in_words(windows: Sequence[Window], now: datetime) -> str:
     return f"the next window opens at {at:%Y-%m-%dT%H:%M:%SZ} ({local:%a %H:%M} {window.zone})"
 
 
-def _moments(of: Iterable[tuple[Window, int]], now: datetime) -> Iterator[datetime]:
-    """At which the answer may change, in order, from now on."""
+def _moments(windows: Iterable[Window], now: datetime) -> Iterator[datetime]:
+    """At which one of them may open, in order, from now on."""
     found = {_next_quarter(now) + step * _QUARTER for step in range(_LOOK_AHEAD // _QUARTER)}
-    for window, minute in of:
+    for window in windows:
         zone = ZoneInfo(window.zone)
         today = now.astimezone(zone).date()
-        hour, rest = divmod(minute % MINUTES_OF_A_DAY, 60)
+        hour, rest = divmod(window.begin % MINUTES_OF_A_DAY, 60)
         for days in range(-1, _LOOK_AHEAD.days + 1):
             for fold in (0, 1):
                 wall = time(hour, rest, tzinfo=zone, fold=fold)

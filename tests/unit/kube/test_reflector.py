@@ -22,7 +22,8 @@ from rescheduler.kube import (
     follow_objects,
 )
 from rescheduler.wire import PODS, Resource
-from tests.unit.observe.streams import After, OurClock
+from tests.unit.observe.scripted_clock import ScriptedClock
+from tests.unit.observe.streams import After
 
 CUT = errors.Unavailable("cut")
 PAUSES = Pauses(first_seconds=1.0, longest_seconds=1.0, longest_refused_seconds=1.0)
@@ -46,7 +47,7 @@ def bookmark(version: str) -> Event:
 class Server:
     """Lists what there is, and then tells what the test has put into its mouth."""
 
-    clock: OurClock
+    clock: ScriptedClock
     watches: list[list[Word]]
     listings: list[Exception] = field(default_factory=list)
     """What the first ones fail by."""
@@ -111,7 +112,7 @@ async def keeping(
     relist: Relist, *watches: Iterable[Word], listings: Iterable[Exception] = ()
 ) -> AsyncIterator[tuple[Kept, Server]]:
     """At the end of all of these watches."""
-    server = Server(OurClock(), [list(each) for each in watches], list(listings))
+    server = Server(ScriptedClock(), [list(each) for each in watches], list(listings))
     kept = Kept(server, relist)
     running = asyncio.create_task(kept.run())
     try:
@@ -195,7 +196,7 @@ async def test_what_is_refused_is_asked_for_again(refusal: errors.KubeError) -> 
 
 async def test_is_not_current_while_a_stream_is_lost() -> None:
     listings_fail = [CUT] * 2
-    server = Server(OurClock(), [[After(9), CUT]])
+    server = Server(ScriptedClock(), [[After(9), CUT]])
     kept = Kept(server, Relist.AFTER_TROUBLE)
     said: list[str] = []
 

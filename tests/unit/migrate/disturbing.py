@@ -4,6 +4,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Generic, Literal, TypeVar
 
+from tests.unit.migrate.toy_objects import Refused
+
 Toy = TypeVar("Toy")
 
 Moment = Literal["before the look", "before the write", "after the write", "after the adoption"]
@@ -23,3 +25,18 @@ class Event(Generic[Toy]):
     moment: Moment = "before the look"
     fault: Fault | None = None
     """Of the write that follows that look, if there is one."""
+
+
+def write(fault: Fault | None, do: Callable[[], None], do_late: Callable[[], None]) -> None:
+    """Done or not, and heard of or not, as the fault has it."""
+    if fault == "dies before":
+        raise Died
+    if fault == "done late":
+        do_late()
+    if fault in ("not done", "done late"):
+        raise Refused("no answer")
+    do()
+    if fault == "dies after":
+        raise Died
+    if fault == "reply lost":
+        raise Refused("no answer")

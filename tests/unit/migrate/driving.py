@@ -27,14 +27,12 @@ from rescheduler.migrate.deciding.records import MigrationStatus
 from rescheduler.model import conditions, names, podmigration
 from rescheduler.model.podmigration import Phase, Reason, Step
 from tests.unit.migrate import disturbing
-from tests.unit.migrate.toy_cluster import (
-    BEGINNING,
+from tests.unit.migrate.toy_cluster import BEGINNING, ToyCluster, in_progress
+from tests.unit.migrate.toy_objects import (
     BudgetRefused,
     Refused,
     SeveralBudgets,
-    ToyCluster,
     controller_of,
-    in_progress,
     is_active,
     is_ready,
     name_of,
@@ -238,17 +236,11 @@ class Drive:
         raise AssertionError(action)
 
     def _write(self, write: Write, memory: "_Memory", fault: Fault | None) -> None:
-        if fault == "dies before":
-            raise disturbing.Died
-        if fault == "done late":
-            self.late.append((self.cluster.time + SECONDS_LATE, write))
-        if fault in ("not done", "done late"):
-            raise Refused("no answer")
-        carry_out(self.cluster, write)
-        if fault == "dies after":
-            raise disturbing.Died
-        if fault == "reply lost":
-            raise Refused("no answer")
+        disturbing.write(
+            fault,
+            lambda: carry_out(self.cluster, write),
+            lambda: self.late.append((self.cluster.time + SECONDS_LATE, write)),
+        )
         if isinstance(write, Evict):
             memory.budget_allows = write.dry_run
             memory.refused_since = None

@@ -17,8 +17,22 @@ from rescheduler.migrate.deciding.facts import Intent, Owner, View
 from rescheduler.migrate.deciding.surge import copies
 from rescheduler.model import conditions, names, pins
 from rescheduler.model.moves import Move
-
-Object = dict[str, Any]
+from tests.unit.migrate.toy_objects import (
+    BudgetRefused,
+    Object,
+    Refused,
+    SeveralBudgets,
+    clone,
+    controller_of,
+    is_active,
+    is_ready,
+    name_of,
+    patch,
+    selects,
+    set_ready,
+    touch,
+    version_of,
+)
 
 READY_NODE = {
     "metadata": {"name": "target"},
@@ -40,16 +54,6 @@ SECONDS_OF_A_KUBELET = 10
 MANY_SECONDS = 10**6
 """After which it tells again how its pods are, whatever others have made of that."""
 SOURCE, TARGET, ELSEWHERE = "source", "target", "elsewhere"
-
-
-class Refused(Exception):
-    """The server said no, or said nothing."""
-
-
-class BudgetRefused(Refused): ...
-
-
-class SeveralBudgets(Refused): ...
 
 
 @dataclass
@@ -90,8 +94,8 @@ class ToyCluster:
     cut_short: list[str] = field(default_factory=list)
     """Pods that a ReplicaSet removed before they had finished what they had."""
     evicted: list[str] = field(default_factory=list)
-    target: Object | None = field(default_factory=lambda: _clone(READY_NODE))
-    source: Object | None = field(default_factory=lambda: _clone(READY_NODE))
+    target: Object | None = field(default_factory=lambda: clone(READY_NODE))
+    source: Object | None = field(default_factory=lambda: clone(READY_NODE))
     made: int = 0
     intents: list[Intent] = field(default_factory=list)
     records: dict[str, Object] = field(default_factory=dict)
@@ -161,8 +165,8 @@ class ToyCluster:
 
     def view(self, intent: Intent | None = None) -> View:
         intent = intent or self.intent
-        pods = _clone(self.pods)
-        replica_sets = _clone(self.replica_sets)
+        pods = clone(self.pods)
+        replica_sets = clone(self.replica_sets)
         named = next((p for p in pods.values() if name_of(p) == intent.copy), None)
         ours = named is not None and copies.is_copy_of(named, intent.uid, intent.id, intent.copy)
         owner = intent.owner.uid if intent.owner else ""
@@ -172,17 +176,17 @@ class ToyCluster:
             copy=named if ours else None,
             copy_name_taken=named is not None and not ours,
             replica_set=replica_set,
-            deployment=_clone(self.deployment) if replica_set else None,
+            deployment=clone(self.deployment) if replica_set else None,
             pods=tuple(p for p in pods.values() if controller_of(p) == owner),
             services=(self._service(),),
-            slices=tuple(_clone(self.slices)),
-            budgets=tuple(_clone(self.budgets).values()),
+            slices=tuple(clone(self.slices)),
+            budgets=tuple(clone(self.budgets).values()),
             network_policies=(),
             replica_sets=tuple(replica_sets.values()),
             neighbours=tuple(pods.values()),
-            target=_clone(self.target),
-            source=_clone(self.source),
-            records=tuple(_clone(self.records).values()),
+            target=clone(self.target),
+            source=clone(self.source),
+            records=tuple(clone(self.records).values()),
         )
 
     @property
@@ -219,7 +223,7 @@ class ToyCluster:
     def create(self, body: Mapping[str, Any]) -> None:
         if any(name_of(pod) == body["metadata"]["name"] for pod in self.pods.values()):
             raise Refused("AlreadyExists")
-        pod = self._add_pod(_clone(body))
+        pod = self._add_pod(clone(body))
         if self.fate_of_copies == "elsewhere":
             # An admission webhook adds a term: they are OR-ed, so the pin holds no longer.
             affinity = pod["spec"]["affinity"]["nodeAffinity"]
@@ -227,16 +231,7 @@ class ToyCluster:
             terms.append({"matchExpressions": [{"key": "pool", "operator": "Exists"}]})
 
     def patch(self, uid: str, change: Mapping[str, Any]) -> None:
-        metadata = self._get(uid)["metadata"]
-        if change.get("resourceVersion", metadata["resourceVersion"]) != version_of(self.pods[uid]):
-            raise Refused("Conflict")
-        for kind in ("labels", "annotations"):
-            for key, value in change.get(kind, {}).items():
-                if value is None:
-                    metadata[kind].pop(key, None)
-                else:
-                    metadata[kind][key] = value
-        touch(self.pods[uid])
+        patch(self._get(uid), change)
 
     def set_conditions(self, uid: str, version: str, told: Sequence[Mapping[str, Any]]) -> None:
         if version_of(self._get(uid)) != version:
@@ -390,7 +385,7 @@ class ToyCluster:
         new = next((each for each in mine if name_of(each) == f"web-{revision}"), None)
         old = [each for each in mine if each is not new]
         if new:
-            self.deployment["metadata"]["annotations"] = _clone(new["metadata"]["annotations"])
+            self.deployment["metadata"]["annotations"] = clone(new["metadata"]["annotations"])
             self._set_replicas(new, spec["replicas"])
             if sum(is_ready(pod) for pod in self._controlled(new)) >= spec["replicas"]:
                 for each in old:
@@ -495,7 +490,7 @@ class ToyCluster:
         return self.replica_sets[uid]
 
     def _add_replica(self, replica_set: Object) -> None:
-        template = _clone(replica_set["spec"]["template"])
+        template = clone(replica_set["spec"]["template"])
         metadata = {"name": f"web-{self.made}", "labels": template["metadata"]["labels"]}
         metadata |= {
             "annotations": {},
@@ -519,31 +514,6 @@ class ToyCluster:
         return pod
 
 
-def name_of(pod: Object) -> str:
-    return str(pod["metadata"]["name"])
-
-
-def version_of(pod: Object) -> str:
-    return str(pod["metadata"]["resourceVersion"])
-
-
-def touch(pod: Object) -> None:
-    pod["metadata"]["resourceVersion"] = str(int(version_of(pod)) + 1)
-
-
-def controller_of(owned: Object) -> str | None:
-    references = owned["metadata"]["ownerReferences"]
-    return next((each["uid"] for each in references if each.get("controller")), None)
-
-
-def is_active(pod: Object) -> bool:
-    return "deletionTimestamp" not in pod["metadata"] and pod["status"]["phase"] != "Failed"
-
-
-def is_ready(pod: Object) -> bool:
-    return conditions.holds(pod, "Ready")
-
-
 def is_serving(pod: Object) -> bool:
     return is_active(pod) and is_ready(pod)
 
@@ -552,10 +522,6 @@ def _was_taken_out(pod: Object) -> bool:
     """By our hand."""
     ready = conditions.find(pod, "Ready") or {}
     return is_active(pod) and ready.get("reason") == names.LEAVING
-
-
-def set_ready(pod: Object, *, ready: bool) -> None:
-    pod["status"]["conditions"] = [{"type": "Ready", "status": str(ready)}]
 
 
 def is_marked(pod: Object) -> bool:
@@ -573,17 +539,6 @@ def in_progress(pods: Mapping[str, Object]) -> Iterator[Object]:
     for pod in pods.values():
         if pod["metadata"]["labels"].get(names.MIGRATION_STATUS) == names.STATUS_IN_PROGRESS:
             yield pod
-
-
-def selects(holder: Object, pod: Object) -> bool:
-    wanted: dict[str, str] = holder["spec"]["selector"]["matchLabels"]
-    return all(pod["metadata"]["labels"].get(key) == value for key, value in wanted.items())
-
-
-def _clone(value: Any) -> Any:  # noqa: ANN401 - JSON; copy.deepcopy takes five times as long
-    if isinstance(value, dict):
-        return {key: _clone(each) for key, each in value.items()}
-    return [_clone(each) for each in value] if isinstance(value, list) else value
 
 
 def _reference(replica_set: Object, *, controller: bool) -> Object:

@@ -1,11 +1,22 @@
 """What a toy cluster is made of: Kubernetes objects as dicts, and small questions about them."""
 
 import math
+from collections.abc import Mapping
 from typing import Any
 
 from rescheduler.model import conditions
 
 Object = dict[str, Any]
+
+
+class Refused(Exception):
+    """The server said no, or said nothing."""
+
+
+class BudgetRefused(Refused): ...
+
+
+class SeveralBudgets(Refused): ...
 
 
 def name_of(raw: Object) -> str:
@@ -18,6 +29,20 @@ def version_of(pod: Object) -> str:
 
 def touch(pod: Object) -> None:
     pod["metadata"]["resourceVersion"] = str(int(version_of(pod)) + 1)
+
+
+def patch(pod: Object, change: Mapping[str, Any]) -> None:
+    """Its labels and annotations, if it is as whoever asks has seen it."""
+    metadata = pod["metadata"]
+    if change.get("resourceVersion", metadata["resourceVersion"]) != version_of(pod):
+        raise Refused("Conflict")
+    for kind in ("labels", "annotations"):
+        for key, value in change.get(kind, {}).items():
+            if value is None:
+                metadata[kind].pop(key, None)
+            else:
+                metadata[kind][key] = value
+    touch(pod)
 
 
 def labels_of(raw: Object) -> dict[str, str]:

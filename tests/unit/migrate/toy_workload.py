@@ -22,28 +22,21 @@ from tests.unit.migrate.toy_controllers import (
     ToyControllers,
 )
 from tests.unit.migrate.toy_objects import (
+    BudgetRefused,
     Object,
+    Refused,
+    SeveralBudgets,
     clone,
     controller_of,
     is_active,
     labels_of,
+    patch,
     selects,
     set_ready,
     touch,
-    version_of,
 )
 
 VERSIONS = {"StatefulSet": "apps/v1", "ReplicaSet": "apps/v1", "Job": "batch/v1"}
-
-
-class Refused(Exception):
-    """The server said no, or said nothing."""
-
-
-class BudgetRefused(Refused): ...
-
-
-class SeveralBudgets(Refused): ...
 
 
 @dataclass
@@ -168,16 +161,7 @@ class ToyWorkload(ToyControllers):
             self.record["metadata"]["resourceVersion"] += 1
 
     def patch(self, uid: str, change: Mapping[str, Any]) -> None:
-        metadata = self._get(uid)["metadata"]
-        if change.get("resourceVersion", metadata["resourceVersion"]) != version_of(self.pods[uid]):
-            raise Refused("Conflict")
-        for kind in ("labels", "annotations"):
-            for key, value in change.get(kind, {}).items():
-                if value is None:
-                    metadata[kind].pop(key, None)
-                else:
-                    metadata[kind][key] = value
-        touch(self.pods[uid])
+        patch(self._get(uid), change)
 
     def evict(self, uid: str, *, dry_run: bool) -> None:
         pod = self._get(uid)

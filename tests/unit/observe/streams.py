@@ -5,16 +5,14 @@ import random
 from collections.abc import AsyncGenerator, AsyncIterator, Iterable
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from typing import cast
 
 from rescheduler.kube import KubeApi
 from rescheduler.observe.following import Follower
 from rescheduler.observe.state import ClusterState
 from rescheduler.wire import PODS, Batch, Resource, from_json
+from tests.unit.observe.scripted_clock import ScriptedClock
 from tests.unit.observe.state.server import pod
-
-START = 1_800_000_000.0
 
 
 @dataclass(frozen=True)
@@ -40,31 +38,10 @@ def gone(*names: str, version: str) -> Batch:
     return Batch(gone=[from_json(PODS, pod(name)) for name in names], version=version)
 
 
-class OurClock:
-    """Time passes when somebody sleeps, or the script says so."""
-
-    is_virtual = False
-
-    def __init__(self) -> None:
-        self.time = START
-        self.slept: list[float] = []
-
-    def monotonic(self) -> float:
-        return self.time
-
-    def now(self) -> datetime:
-        return datetime.fromtimestamp(self.time, UTC)
-
-    async def sleep(self, seconds: float) -> None:
-        self.slept.append(seconds)
-        self.time += seconds
-        await asyncio.sleep(0)
-
-
 class Script:
     """Streams, one after the other; the last one stays open. Each step waits to be asked for."""
 
-    def __init__(self, clock: OurClock, streams: Iterable[Stream]) -> None:
+    def __init__(self, clock: ScriptedClock, streams: Iterable[Stream]) -> None:
         self._clock = clock
         self._streams = iter(streams)
         self.asked: list[str] = []
@@ -96,7 +73,7 @@ class Script:
 class Scene:
     follower: Follower
     script: Script
-    clock: OurClock
+    clock: ScriptedClock
     state: ClusterState
 
     def reason(self) -> str:
@@ -123,7 +100,7 @@ class AtLeast(random.Random):
 async def following(
     *streams: Stream, resource: Resource = PODS, jitter: random.Random | None = None
 ) -> AsyncIterator[Scene]:
-    clock = OurClock()
+    clock = ScriptedClock()
     script = Script(clock, streams)
     state = ClusterState()
     follower = Follower(

@@ -12,10 +12,10 @@ from rescheduler.kube import KubeApi, errors
 from rescheduler.observe.following import Follower
 from rescheduler.observe.state import ClusterState
 from rescheduler.wire import POD_MIGRATIONS, PODS, Batch, Malformed
+from tests.unit.observe.scripted_clock import ScriptedClock
 from tests.unit.observe.streams import (
     After,
     AtLeast,
-    OurClock,
     Script,
     Word,
     following,
@@ -107,7 +107,7 @@ async def test_streams_are_closed_when_nobody_listens_any_more() -> None:
         def take(self, *_: Any) -> list[Malformed]:  # noqa: ANN401
             raise RuntimeError("nobody expected this")
 
-    clock = OurClock()
+    clock = ScriptedClock()
     door = cast("KubeApi", Closing(clock, []))
     follower = Follower(door, clock, Broken(), PODS, jitter=AtLeast())
     task = asyncio.create_task(follower.run())
@@ -266,7 +266,7 @@ async def test_sees_again_a_moment_after_the_stream_is_open() -> None:
             self.is_over.set()
             await asyncio.get_running_loop().create_future()
 
-    clock = OurClock()
+    clock = ScriptedClock()
     script = Held(clock, [])
     follower = Follower(cast("KubeApi", script), clock, ClusterState(), PODS, jitter=AtLeast())
     task = asyncio.create_task(follower.run())

@@ -15,7 +15,7 @@ from rescheduler.model.usage import Usage
 from rescheduler.observe import Observer, observing
 from rescheduler.wire import NODE_METRICS, NODES, PODS, Batch, Resource, from_json
 from tests.unit.observe.state.server import node, pod
-from tests.unit.observe.streams import START
+from tests.unit.observe.usage.scenes import START
 
 REQUESTS = UsageSettings(source="requests")
 AUTO = UsageSettings(debounce=1)

@@ -191,6 +191,19 @@ def test_what_is_in_flight_and_max_reschedule_pods_hold_nobody_who_asked() -> No
     assert (at.in_flight, at.left) == (1, 0)
 
 
+@pytest.mark.parametrize(("spec", "counts"), [({}, 0), ({"asked": True}, 0), ({"asked": False}, 1)])
+def test_a_move_by_hand_uses_up_nothing_of_max_reschedule_pods(
+    spec: dict[str, Any], counts: int
+) -> None:
+    """By hand it is, too, where its record does not say who wants it."""
+    moved = pod("u", "a")
+    record = asking(moved, target="b") | {"status": {"phase": "InProgress"}}
+    del record["spec"]["asked"]
+    record["spec"] |= spec
+    at = scene([node("a"), node("b")], [moved, pod("v", "a")], [record], NOTHING_ELSE)
+    assert at.in_flight == counts
+
+
 def test_they_come_before_maintenance_and_each_is_planned_once() -> None:
     asked, other = pod("asked", "a", cpu=3000), pod("other", "a", cpu=3000)
     nodes = [in_maintenance(node("a")), node("b")]

@@ -19,7 +19,8 @@ from tests.unit.migrate.deciding.surge.test_surges_together import (
     problems,
 )
 from tests.unit.migrate.driving import FAULTS, Event
-from tests.unit.migrate.toy_cluster import BEGINNING, SETTINGS, ToyCluster, is_ready, name_of
+from tests.unit.migrate.toy_cluster import BEGINNING, SETTINGS, ToyCluster
+from tests.unit.migrate.toy_objects import is_ready, name_of
 
 AT_THE_BARRIER = MigrationStatus(phase=Phase.IN_PROGRESS, step=Step.WAIT_GROUP)
 

@@ -14,7 +14,8 @@ from rescheduler.model import conditions, names
 from rescheduler.model.podmigration import Step
 from tests.unit.migrate.deciding.surge.surge_scenes import LOOKS, problems
 from tests.unit.migrate.driving import Drive, Event
-from tests.unit.migrate.toy_cluster import SETTINGS, ToyCluster, is_ready, set_ready, touch
+from tests.unit.migrate.toy_cluster import SETTINGS, ToyCluster
+from tests.unit.migrate.toy_objects import is_ready, set_ready, touch
 
 LONG = replace(SETTINGS, linger_seconds=25)
 HOOK = {"preStop": {"sleep": {"seconds": 1}}}

@@ -4,7 +4,6 @@ import asyncio
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import replace
-from datetime import UTC, datetime
 
 import pytest
 from structlog.testing import capture_logs
@@ -14,31 +13,11 @@ from rescheduler.observe.usage import Choice, Placement, Sampler, UsageSource
 from rescheduler.observe.usage.samples import Sample
 from rescheduler.observe.usage.sources.requests import Requests
 from rescheduler.prometheus import PrometheusError
+from tests.unit.observe.scripted_clock import ScriptedClock
 from tests.unit.observe.usage.scenes import MOMENTS, START, Cluster, Pod, measured, placement
 
 ONE_NODE = placement(["a"], [])
 SETTINGS = UsageSettings(debounce=1, interval_seconds=30, window_seconds=300)
-
-
-class ScriptedClock:
-    """Time passes when somebody sleeps, and only then."""
-
-    is_virtual = False
-
-    def __init__(self) -> None:
-        self.time = START
-        self.slept: list[float] = []
-
-    def monotonic(self) -> float:
-        return self.time
-
-    def now(self) -> datetime:
-        return datetime.fromtimestamp(self.time, UTC)
-
-    async def sleep(self, seconds: float) -> None:
-        self.slept.append(seconds)
-        self.time += seconds
-        await asyncio.sleep(0)
 
 
 class Script:
@@ -74,7 +53,7 @@ def sampler_of(
 
 
 async def run(*says: float | Exception) -> tuple[Sampler, ScriptedClock, list[tuple[str, str]]]:
-    clock = ScriptedClock()
+    clock = ScriptedClock(START)
     sampler = sampler_of(Script(clock, says), clock)
     with capture_logs() as logs, suppress(asyncio.CancelledError):
         await sampler.run()
@@ -109,7 +88,7 @@ async def test_an_outage_and_its_end_are_told_once_each(failure: Exception) -> N
 
 
 async def test_what_is_wrong_with_answers_is_told_once() -> None:
-    clock = ScriptedClock()
+    clock = ScriptedClock(START)
     script = Script(clock, [100.0] * 5)
     sampler = sampler_of(script, clock)
     with capture_logs() as logs:
@@ -126,7 +105,7 @@ async def test_what_is_wrong_with_answers_is_told_once() -> None:
 
 
 async def test_it_ends_when_it_is_cancelled() -> None:
-    clock = ScriptedClock()
+    clock = ScriptedClock(START)
     asked = asyncio.Event()
 
     class Slow:
@@ -148,7 +127,7 @@ async def test_it_ends_when_it_is_cancelled() -> None:
 
 
 async def test_a_bug_is_told_with_its_trace_once_and_ends_nothing() -> None:
-    clock = ScriptedClock()
+    clock = ScriptedClock(START)
     sampler = sampler_of(Script(clock, [KeyError("here"), KeyError("here"), 100.0]), clock)
     with capture_logs() as logs, suppress(asyncio.CancelledError):
         await sampler.run()
@@ -158,7 +137,7 @@ async def test_a_bug_is_told_with_its_trace_once_and_ends_nothing() -> None:
 
 
 async def test_a_bug_in_what_is_made_of_an_answer_ends_nothing() -> None:
-    clock = ScriptedClock()
+    clock = ScriptedClock(START)
     asked: list[float] = []
 
     def place() -> Placement:
@@ -200,7 +179,7 @@ class Held:
 
 
 async def test_the_sample_by_which_the_source_was_chosen_is_the_first() -> None:
-    clock = ScriptedClock()
+    clock = ScriptedClock(START)
     script = Script(clock, [])
     first = Sample(nodes=measured({"a": 70}, START))
     sampler = sampler_of(script, clock, sample=first)
@@ -210,7 +189,7 @@ async def test_the_sample_by_which_the_source_was_chosen_is_the_first() -> None:
 
 
 async def test_who_asks_while_it_is_asked_shares_the_answer() -> None:
-    clock = ScriptedClock()
+    clock = ScriptedClock(START)
     source = Held(clock)
     sampler = sampler_of(source, clock)
     asking = [asyncio.create_task(sampler.sample()) for _ in range(3)]
@@ -222,7 +201,7 @@ async def test_who_asks_while_it_is_asked_shares_the_answer() -> None:
 
 
 async def test_when_the_one_who_asks_gives_up_another_asks() -> None:
-    clock = ScriptedClock()
+    clock = ScriptedClock(START)
     source = Held(clock)
     sampler = sampler_of(source, clock)
     one, other = (asyncio.create_task(sampler.sample()) for _ in range(2))
@@ -240,7 +219,7 @@ async def test_when_the_one_who_asks_gives_up_another_asks() -> None:
 async def test_a_sample_of_this_moment_is_not_read_again(
     interval: float, age: float, reads: int
 ) -> None:
-    clock = ScriptedClock()
+    clock = ScriptedClock(START)
     script = Script(clock, [100.0, 200.0])
     sampler = sampler_of(script, clock, UsageSettings(debounce=1, interval_seconds=interval))
     await sampler.sample()
@@ -250,7 +229,7 @@ async def test_a_sample_of_this_moment_is_not_read_again(
 
 
 async def test_measured_anew_it_is_what_it_is_at_this_moment() -> None:
-    clock = ScriptedClock()
+    clock = ScriptedClock(START)
     sampler = sampler_of(Script(clock, [300.0, 200.0, 100.0]), clock)
     await sampler.sample()
     clock.time += 30
@@ -281,7 +260,7 @@ class Measuring:
 async def test_however_seldom_usage_is_asked_for_who_left_is_taken_out_of_no_later_sample(
     asked_every: int,
 ) -> None:
-    clock = ScriptedClock()
+    clock = ScriptedClock(START)
     leaves, stays = Pod(name="web", node="a", cpu=300), Pod(name="rest", node="a", cpu=400)
     cluster = Cluster(nodes=["a"], pods=[leaves, stays])
     sampler = sampler_of(Measuring(cluster, clock), clock, UsageSettings(), place=cluster.placement)
@@ -297,7 +276,7 @@ async def test_however_seldom_usage_is_asked_for_who_left_is_taken_out_of_no_lat
 
 
 async def test_while_nodes_are_not_seen_usage_is_unknown_and_nothing_is_forgotten() -> None:
-    clock = ScriptedClock()
+    clock = ScriptedClock(START)
     cluster = Cluster(nodes=["a"], pods=[Pod(name="web", node="a", cpu=300)])
     blind = replace(placement([], []), unseen="nodes")
     places = [cluster.placement()]
@@ -317,7 +296,7 @@ async def test_while_nodes_are_not_seen_usage_is_unknown_and_nothing_is_forgotte
 
 
 async def test_before_nodes_are_seen_samples_wait_for_them() -> None:
-    clock = ScriptedClock()
+    clock = ScriptedClock(START)
     cluster = Cluster(nodes=["a"], pods=[Pod(name="web", node="a", cpu=300)])
     blind = replace(placement([], []), unseen="nodes")
     sampler = sampler_of(Measuring(cluster, clock), clock, MOMENTS, place=lambda: blind)

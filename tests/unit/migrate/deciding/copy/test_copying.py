@@ -21,17 +21,8 @@ from rescheduler.migrate.deciding.actions import (
 from rescheduler.model import names
 from rescheduler.model.podmigration import Reason, Step
 from tests.unit.migrate.driving import FAULTS, MOMENTS, Drive, Event, Fault
-from tests.unit.migrate.toy_cluster import (
-    SOURCE,
-    TARGET,
-    ToyCluster,
-    in_progress,
-    is_active,
-    is_marked,
-    is_ready,
-    name_of,
-    touch,
-)
+from tests.unit.migrate.toy_cluster import SOURCE, TARGET, ToyCluster, in_progress, is_marked
+from tests.unit.migrate.toy_objects import is_active, is_ready, name_of, touch
 
 Disturbance = Callable[[ToyCluster], None]
 LOOKS = range(15)

@@ -27,13 +27,14 @@ from rescheduler.migrate.deciding.outcomes import Outcome
 from rescheduler.migrate.deciding.recreate import probing, steering
 from rescheduler.model.podmigration import Phase, Reason, Way
 from tests.unit.migrate import disturbing
-from tests.unit.migrate.toy_objects import is_active, is_ready
-from tests.unit.migrate.toy_workload import (
+from tests.unit.migrate.toy_objects import (
     BudgetRefused,
     Refused,
     SeveralBudgets,
-    ToyWorkload,
+    is_active,
+    is_ready,
 )
+from tests.unit.migrate.toy_workload import ToyWorkload
 
 SETTINGS = Migration(
     ready_timeout_seconds=30,
@@ -179,18 +180,12 @@ class Drive:
         return False
 
     def _write(self, write: Write, memory: "_Memory", fault: Fault | None) -> None:
-        if fault == "dies before":
-            raise disturbing.Died
-        if fault == "done late":
-            version = self.cluster.record["metadata"]["resourceVersion"]
-            self.late.append((self.cluster.time + SECONDS_LATE, write, version))
-        if fault in ("not done", "done late"):
-            raise Refused("no answer")
-        carry_out(self.cluster, write)
-        if fault == "dies after":
-            raise disturbing.Died
-        if fault == "reply lost":
-            raise Refused("no answer")
+        version = self.cluster.record["metadata"]["resourceVersion"]
+        disturbing.write(
+            fault,
+            lambda: carry_out(self.cluster, write),
+            lambda: self.late.append((self.cluster.time + SECONDS_LATE, write, version)),
+        )
         if isinstance(write, Evict):
             memory.budget_allows = write.dry_run
             memory.refused_since = None

@@ -6,14 +6,8 @@ import pytest
 
 from rescheduler.model import names
 from tests.unit.migrate.driving import Drive
-from tests.unit.migrate.toy_cluster import (
-    ToyCluster,
-    controller_of,
-    in_progress,
-    is_active,
-    is_marked,
-    touch,
-)
+from tests.unit.migrate.toy_cluster import ToyCluster, in_progress, is_marked
+from tests.unit.migrate.toy_objects import controller_of, is_active, touch
 
 Disturbance = Callable[[ToyCluster], None]
 

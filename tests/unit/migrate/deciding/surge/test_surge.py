@@ -16,11 +16,8 @@ from rescheduler.model import names
 from rescheduler.model.podmigration import Reason
 from tests.unit.migrate.deciding.surge.surge_scenes import LOOKS, each_shape, problems
 from tests.unit.migrate.driving import MOMENTS, Drive, Event, is_adoption
-from tests.unit.migrate.toy_cluster import (
-    TARGET,
-    ToyCluster,
-    is_ready,
-)
+from tests.unit.migrate.toy_cluster import TARGET, ToyCluster
+from tests.unit.migrate.toy_objects import is_ready
 
 SERVICE_NAME = "kubernetes.io/service-name"
 

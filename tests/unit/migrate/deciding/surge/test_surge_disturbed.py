@@ -30,13 +30,8 @@ from tests.unit.migrate.deciding.surge.surge_scenes import (
     problems,
 )
 from tests.unit.migrate.driving import FAULTS, MOMENTS, Drive, Event, Fault
-from tests.unit.migrate.toy_cluster import (
-    Refused,
-    ToyCluster,
-    is_active,
-    is_marked,
-    is_ready,
-)
+from tests.unit.migrate.toy_cluster import ToyCluster, is_marked
+from tests.unit.migrate.toy_objects import Refused, is_active, is_ready
 
 MAKES_THE_REPLICA_SET_SHRINK = {"scales down", "scales to 0", "rolls out", "deletes the workload"}
 

@@ -15,17 +15,8 @@ from rescheduler.migrate.deciding.actions import Wait
 from rescheduler.model.podmigration import Reason, Step
 from tests.unit.migrate.deciding.surge.surge_scenes import DISTURBANCES, Disturbance
 from tests.unit.migrate.driving import FAULTS, SECONDS_LATE, Drive, Event, is_adoption
-from tests.unit.migrate.toy_cluster import (
-    SETTINGS,
-    TARGET,
-    ToyCluster,
-    controller_of,
-    in_progress,
-    is_active,
-    is_marked,
-    is_ready,
-    name_of,
-)
+from tests.unit.migrate.toy_cluster import SETTINGS, TARGET, ToyCluster, in_progress, is_marked
+from tests.unit.migrate.toy_objects import controller_of, is_active, is_ready, name_of
 
 MANY_TURNS = 2000
 
