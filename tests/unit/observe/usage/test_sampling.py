@@ -326,4 +326,6 @@ async def test_where_requests_count_nobody_is_asked_who_is_where() -> None:
     with capture_logs() as logs:
         await sampler.sample()
     assert (sampler.samples, logs) == (1, [])
-    assert sampler.usage(placement(["a"], [Pod(name="web", node="a", asks=300)])).node_cpu.tolist() == [300]
+    assert sampler.usage(
+        placement(["a"], [Pod(name="web", node="a", asks=300)])
+    ).node_cpu.tolist() == [300]
