@@ -3,8 +3,10 @@
 from collections.abc import Callable
 from typing import Final
 
+import structlog
+
 from rescheduler.clock import Clock
-from rescheduler.config import ConfigurationError, Loaded
+from rescheduler.config import ConfigurationError, Loaded, Problem
 from rescheduler.controller.settings import Settings
 
 _LOOK_SECONDS: Final = 1.0
@@ -51,11 +53,20 @@ class Reloading:
     def _judge(
         self, text: str, unreadable: ConfigurationError | None, load: Callable[[str], Loaded]
     ) -> None:
-        try:
-            if unreadable is not None:
-                raise unreadable
-            loaded = load(text)
-        except ConfigurationError as problem:
-            self._settings.refuse(problem, self._clock.now())
+        found = unreadable or _loaded(text, load)
+        if isinstance(found, ConfigurationError):
+            self._settings.refuse(found, self._clock.now())
         else:
-            self._settings.take_up(loaded)
+            self._settings.take_up(found)
+
+
+def _loaded(text: str, load: Callable[[str], Loaded]) -> Loaded | ConfigurationError:
+    """A text on which we fail is a wrong one: it must not be the last that is looked at."""
+    log = structlog.get_logger()
+    try:
+        return load(text)
+    except ConfigurationError as problem:
+        return problem
+    except Exception:
+        log.exception("configuration cannot be read: internal error, please report")
+        return ConfigurationError([Problem("", "cannot be read: internal error, see the log")])

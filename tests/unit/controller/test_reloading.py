@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import cast
 
 import pytest
+from structlog.testing import capture_logs
 
 from rescheduler import config
 from rescheduler.clock import Clock
@@ -50,7 +51,12 @@ class Scene:
 
     def look(self, times: int = 1) -> None:
         for _ in range(times):
-            self._reloading.look(lambda text: config.combine(text, "a.yaml"))
+            self._reloading.look(self.load)
+
+    def load(self, text: str) -> config.Loaded:
+        if "defect" in text:
+            raise RuntimeError("a defect of ours")
+        return config.combine(text, "a.yaml")
 
     def write(self, text: str) -> None:
         self.path.write_text(text)
@@ -112,6 +118,23 @@ def test_a_file_that_cannot_be_read_is_a_wrong_one(
     assert scene.settings.refused is not None
     assert scene.settings.refusals == 1
     assert scene.settings.configuration == config.Configuration()
+
+
+def test_a_text_on_which_we_fail_is_refused_and_the_next_one_is_looked_at(scene: Scene) -> None:
+    with capture_logs() as logs:
+        scene.write(HEAD + "# defect\n")
+        scene.look(5)
+    assert [line["event"] for line in logs if line.get("exc_info")] == [
+        "configuration cannot be read: internal error, please report"
+    ]
+    assert scene.settings.refused is not None
+    assert (
+        scene.settings.refused.message
+        == "configuration: cannot be read: internal error, see the log"
+    )
+    scene.write(HEAD + "cpuThreshold: 50")
+    assert scene.settings.refused is None
+    assert scene.settings.configuration.cpu_threshold_percent == 50
 
 
 def test_what_needs_a_restart_is_named_and_stays(scene: Scene) -> None:
