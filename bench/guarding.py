@@ -48,10 +48,8 @@ def measure(table: Table) -> None:
     nodes = int(environ.get("BENCH_NODES", "5000"))
     for manner in ("idle", "busy"):
         with _server(manner, nodes) as server:
-            for in_flight in _IN_FLIGHT:
-                theirs = _asked(server, "echo", in_flight)
-                # While it is busy some pods are not Ready for a moment, and nobody misses those.
-                ours = _asked(server, "guard", in_flight, all_held=manner == "idle")
+            # While it is busy some pods are not Ready for a moment, and nobody misses those.
+            for in_flight, theirs, ours in _asked(server, all_held=manner == "idle"):
                 share = ours.percentile(99) / theirs.percentile(99)
                 table.add_row(
                     f"{EVICTIONS:,} evictions, {in_flight:,} at a time, {manner}",
@@ -70,14 +68,17 @@ def _server(manner: str, nodes: int) -> Iterator[dict[str, Any]]:
             process.kill()
 
 
-def _asked(server: dict[str, Any], path: str, in_flight: int, *, all_held: bool = False) -> Figures:
-    command = [sys.executable, "-m", "bench.guarding", "ask", path, str(in_flight)]
+def _asked(
+    server: dict[str, Any], *, all_held: bool = False
+) -> Iterator[tuple[int, Figures, Figures]]:
+    """So many at a time: of an echo, and of ours."""
+    command = [sys.executable, "-m", "bench.guarding", "ask"]
     told = json.dumps(server).encode()
     asked = subprocess.run(command, input=told, check=True, stdout=subprocess.PIPE)
-    found = json.loads(asked.stdout)
-    if all_held and found["unheld"]:
-        raise RuntimeError(f"{found['unheld']} of {EVICTIONS} evictions were not held")
-    return Figures(found["seconds"])
+    for in_flight, found in zip(_IN_FLIGHT, json.loads(asked.stdout), strict=True):
+        if all_held and found["guard"]["unheld"]:
+            raise RuntimeError(f"{found['guard']['unheld']} of {EVICTIONS} evictions were not held")
+        yield in_flight, Figures(found["echo"]["seconds"]), Figures(found["guard"]["seconds"])
 
 
 # ---------------------------------------------------------------------- the process that answers
@@ -142,12 +143,20 @@ def _evicted(table: GuardTable | None) -> list[str]:
 # ---------------------------------------------------------------------- the process that asks
 
 
-async def _ask(server: dict[str, Any], path: str, in_flight: int) -> None:
+async def _ask(server: dict[str, Any]) -> None:
+    found = [
+        {path: await _ask_at(server, path, in_flight) for path in ("echo", "guard")}
+        for in_flight in _IN_FLIGHT
+    ]
+    sys.stdout.write(json.dumps(found))
+
+
+async def _ask_at(server: dict[str, Any], path: str, in_flight: int) -> dict[str, Any]:
     trusting = ssl.create_default_context(cadata=server["authority"])
     questions = [_question(name, path) for name in server["pods"]]
     asking = _Asking(server[path], trusting, is_echo=path == "echo")
     await asking.by_kept_connections(questions, in_flight)
-    sys.stdout.write(json.dumps({"seconds": asking.seconds, "unheld": asking.unheld}))
+    return {"seconds": asking.seconds, "unheld": asking.unheld}
 
 
 def _question(full_name: str, path: str) -> bytes:
@@ -233,8 +242,8 @@ if __name__ == "__main__":
     match sys.argv[1:]:
         case ["serve", manner, nodes]:
             _serve(manner, int(nodes))
-        case ["ask", path, in_flight]:
-            asyncio.run(_ask(json.loads(sys.stdin.read()), path, int(in_flight)))
+        case ["ask"]:
+            asyncio.run(_ask(json.loads(sys.stdin.read())))
         case _:
             rows = Table("FIGURE", "MEASURED", "BESIDE", box=None, padding=(0, 2))
             measure(rows)

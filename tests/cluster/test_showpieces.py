@@ -17,7 +17,7 @@ SMALL = {
     "BENCH_CALLS": "60",
     "BENCH_DAY_NODES": "5",
     "BENCH_DEMO_NODES": "6",
-    "BENCH_EVICTIONS": "50",
+    "BENCH_EVICTIONS": "20",
     "BENCH_NODES": "50",
     "BENCH_PODS": "1000",
     "BENCH_SECONDS": "3",

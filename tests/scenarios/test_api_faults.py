@@ -1,7 +1,7 @@
 """The API server refuses, loses or delays what a migration asks of it, at every kind of request:
 each migration ends Completed, or Failed with nothing left over, and nobody is asked without end.
 
-What an answer means is told apart as `kubernetes-semantics.md` 1.1 does. All cases are many: CI
+What an answer means stands in `migrate/worker/api_failures.py`. All cases are many: CI
 runs a part of them, drawn anew each time; with FAULT_MATRIX=all in the environment, all are run.
 """
 

@@ -2,7 +2,7 @@
 ReplicaSet, or a pod that nobody controls), its pods, a Service, budgets, and the controllers that
 look after them; and the records of migrations. Pure: a tick is a second.
 
-It does what kubernetes-semantics.md says of adoption, release, the order of scaling down, eviction
+It does as Kubernetes does in matters of adoption, release, the order of scaling down, eviction
 and garbage collection; what a surge cannot notice is left out.
 """
 

@@ -2,7 +2,7 @@
 events: a StatefulSet, a Deployment with strategy Recreate, a bare ReplicaSet or a Job, its pods,
 budgets, the record of a migration, and those who look after them. Pure: a tick is a second.
 
-It does what kubernetes-semantics.md says of eviction, of budgets and of who makes which pod anew;
+It does as Kubernetes does in matters of eviction, of budgets and of who makes which pod anew;
 what the way Recreate cannot notice is left out.
 """
 

@@ -1,4 +1,4 @@
-"""What may be changed on a pod that is there: kubernetes-semantics 1.5."""
+"""What may be changed on a pod that is there, as the API server has it."""
 
 import pytest
 

@@ -472,9 +472,7 @@ def test_adopts_a_replica_set_that_it_selects() -> None:
 
 
 def test_a_changed_template_of_its_replica_set_is_rolled_out_anew() -> None:
-    """As in kubernetes-semantics 1.4: it is an old one then, its name is taken, and another hash is
-    tried.
-    """
+    """It is an old one then, its name is taken, and another hash is tried."""
 
     async def main() -> None:
         with shop() as it:

@@ -1,4 +1,4 @@
-"""Which pods go first: each rule alone, and each before the next (kubernetes-semantics 1.3)."""
+"""Which pods go first: each rule alone, and each before the next, as for a ReplicaSet."""
 
 from collections.abc import Sequence
 from datetime import timedelta
