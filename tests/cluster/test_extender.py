@@ -56,7 +56,7 @@ async def test_new_pods_keep_away_from_maintenance_and_overload(own: OwnControlP
         await asked.counts('extender_requests_total{result="lenient",verb="filter"}')
 
 
-BURST = 300
+BURST = 500
 CORES = 16
 HOGS = 5
 HOG_CORES = 8
