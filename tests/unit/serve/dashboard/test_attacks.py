@@ -26,9 +26,6 @@ GUEST, GREEDY, OTHER = "guest", "greedy", "other"
 SECRET = "token-that-nobody-may-read"  # noqa: S105 - of nobody
 
 
-HOST = "Host: localhost\r\n"
-
-
 # ------------------------------------------------------------------ streams
 
 
