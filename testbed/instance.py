@@ -78,17 +78,14 @@ class OwnedInstance:
     etcd and the API server alone.
     """
 
-    def __init__(
-        self, minor: str = build.DEFAULT_MINOR, owner: int | None = None, *, bare: bool = False
-    ) -> None:
+    def __init__(self, minor: str = build.DEFAULT_MINOR, *, bare: bool = False) -> None:
         self._programs = build.programs(minor)
         self._bare = bare
-        self._owner = owner or os.getpid()
         self._process: subprocess.Popen[str] | None = None
         self._instance: Instance | None = None
 
     def __enter__(self) -> Self:
-        self._process = start_supervisor(self._programs, self._owner, bare=self._bare)
+        self._process = start_supervisor(self._programs, os.getpid(), bare=self._bare)
         try:
             self._instance = read_answer(self._process)
         except BaseException:

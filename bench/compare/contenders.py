@@ -43,7 +43,6 @@ _EMPTY: dict[str, Any] = {
 
 # What is set beside a strategy; nothing else differs from the defaults.
 Settings = dict[str, Any]
-DEFAULT: Settings = {}
 TEN_POINTS: Settings = {"imbalanceThreshold": 10, "maxReschedulePods": 50}
 A_SHARE: Settings = {"maxReschedulePods": "1%"}
 SET_FREE: Settings = {"imbalanceThreshold": 1, "maxReschedulePods": 0}

@@ -21,7 +21,6 @@ CRASHING_IMAGE = "testbed.rescheduler.io/crashing:1"
 SANDBOX_IMAGE = "testbed.rescheduler.io/pause:1"
 
 GATEWAY = "10.89.0.254"
-NODE_NETWORK = "10.89.0.0/24"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

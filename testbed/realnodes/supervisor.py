@@ -36,7 +36,6 @@ from testbed.supervisor import let_go_of_streams
 FOLDER_PREFIX = "rescheduler-nodes-"
 READY_SECONDS = 120.0
 _LOOK_AGAIN_SECONDS = 0.1
-_HEALTH_PORT = 10256
 _TAIL = 3000
 
 

@@ -48,7 +48,6 @@ from rescheduler.embedded.virtual_time import VirtualClock
 from rescheduler.errors import ReschedulerError
 from testbed.processes import WAIT_SECONDS, Run, Running
 
-_OWN_FLAGS: Final = ("--log-format", "json", "--v", "4")
 _speaking: contextvars.ContextVar["EmbeddedProcess | None"] = contextvars.ContextVar(
     "speaking", default=None
 )

@@ -24,7 +24,6 @@ OURS = (
     "scheduler.alpha.kubernetes.io/original",
     "rescheduler.io/",
 )
-LOWEST = "-2147483648"
 
 
 async def everything(world: World) -> list[Object]:

@@ -87,7 +87,7 @@ def log_what_is_seen(snapshot: "Snapshot") -> None:
     for kind, objects in sorted(snapshot.objects.items()):
         log.debug("objects read", kind=kind, number=len(objects))
     for gap in snapshot.gaps:
-        log.debug("not seen", kind=gap.source, because=gap.reason)
+        log.debug("kind not seen", kind=gap.source, because=gap.reason)
 
 
 def missing(snapshot: "Snapshot") -> tuple[str, ...]:

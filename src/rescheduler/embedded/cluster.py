@@ -70,7 +70,6 @@ class EmbeddedCluster:
         seed: int = 0,
         clock: VirtualClock | None = None,
         loads: Loads | None = None,
-        steering: bool = True,
         prefix: str = behaviours.PREFIX,
         start_seconds: tuple[float, float] | None = None,
     ) -> None:
@@ -82,7 +81,6 @@ class EmbeddedCluster:
         self.clock = clock or VirtualClock()
         self.store = Store()
         self.api = ApiServer(self.store, self.clock.now, self._own_chance())
-        self.api.steering = steering
         if loads is not None:
             self.api.metrics = Metrics(self.store, self.clock.now, loads).listing
         # Each has luck of its own: what one does more often now does not change all others.

@@ -31,7 +31,10 @@ def test_what_was_unreleased_is_released_and_the_next_has_its_place() -> None:
 
 
 def test_the_changelog_of_today_can_be_cut() -> None:
-    made = cut(versioning.CHANGELOG.read_text(), Version("99.0"), TODAY)
+    """Also on the day after a release, when it has nothing new yet."""
+    today = versioning.CHANGELOG.read_text()
+    some = today.replace("## Unreleased\n", "## Unreleased\n\n### Added\n\n- Something.\n", 1)
+    made = cut(some, Version("99.0"), TODAY)
     assert "## Unreleased\n\n## 99.0 - 2026-11-20\n\n### " in made
 
 

@@ -61,7 +61,9 @@ class Followed(Reflector[ObjectNews]):
 
     def _tell_refusal(self, problem: errors.KubeError) -> None:
         log = structlog.get_logger()
-        log.warning("not shown", kind=self._resource.plural, problem=str(problem))
+        log.warning(
+            "kind not shown by the dashboard", kind=self._resource.plural, problem=str(problem)
+        )
 
 
 def _key(found: Object) -> tuple[str, str]:

@@ -47,15 +47,12 @@ class EmbeddedClient:
         name: str = "",
         user: str = "",
         around: Around | None = None,
-        latency: tuple[float, float] = (0.001, 0.005),
     ) -> None:
-        """`user`: whom the API server takes it for. `latency`: seconds until what is asked takes
-        effect, and again until it is answered, at least and at most.
-        """
+        """`user`: whom the API server takes it for."""
         self._api = api
         self._chance = chance
         self._user = user
-        self._connection = Connection(chance, name=name, around=around, latency=latency)
+        self._connection = Connection(chance, name=name, around=around)
         self._copies = Copies()
         self._open: dict[Stream, None] = {}
 

@@ -19,6 +19,8 @@ T = TypeVar("T")
 _READS: Final = ("get", "list", "watch")
 _KEPT_CALLS: Final = 10_000
 """A simulated week has many more, and nobody asks for the first of them then."""
+_LATENCY_SECONDS: Final = (0.001, 0.005)
+"""Until what is asked takes effect, and again until it is answered, at least and at most."""
 _OK: Final = 200
 _CREATED: Final = 201
 
@@ -33,13 +35,11 @@ class Connection:
         *,
         name: str,
         around: Around | None,
-        latency: tuple[float, float],
     ) -> None:
         self.requests: deque[Call] = deque(maxlen=_KEPT_CALLS)
         self._chance = chance
         self._name = name
         self._around = around
-        self._latency = latency
         self._calls = 0
         self._is_severed = False
 
@@ -52,7 +52,7 @@ class Connection:
             raise errors.Unavailable(f"{who} was cut off from the cluster")
 
     async def pause(self) -> None:
-        await asyncio.sleep(self._chance.uniform(*self._latency))
+        await asyncio.sleep(self._chance.uniform(*_LATENCY_SECONDS))
 
     def call(  # noqa: PLR0913 - as many as a request has parts
         self,

@@ -6,6 +6,7 @@ import numpy as np
 
 from rescheduler.plan.packing.problem import Real
 
+_MOST_PIVOTS = 2_000
 _REFRESH = 64
 """Pivots until the inverse is computed anew, since each of them adds a rounding error."""
 _TINY = 1e-9
@@ -48,9 +49,9 @@ class Master:
     def objective(self) -> float:
         return float(self._cost[self._basis] @ self._amounts)
 
-    def solve(self, stop: Callable[[], bool], pivots: int = 2_000) -> tuple[Real, Real]:
+    def solve(self, stop: Callable[[], bool]) -> tuple[Real, Real]:
         """The value of every item, and the rent of every model."""
-        for _ in range(pivots):
+        for _ in range(_MOST_PIVOTS):
             prices = self._cost[self._basis] @ self._inverse
             reduced = self._cost - prices @ self._columns
             enters = int(reduced.argmin())

@@ -244,7 +244,9 @@ class Dashboard:
             raise Refused(refused.status, said, way_out=way_out, field=refused.field) from None
         acted.message = words(acted.message)
         person = viewer.person.name if viewer.person else ""
-        self._log.info("acted by way of the dashboard", what=what, plan=acted.plan, by=person)
+        self._log.info(
+            "plan acted on by way of the dashboard", what=what, plan=acted.plan, by=person
+        )
         return answered(request, msgspec.json.encode(acted))
 
     # ------------------------------------------------------------------ streams

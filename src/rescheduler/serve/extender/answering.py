@@ -13,14 +13,15 @@ import structlog
 from aiohttp import web
 
 from rescheduler import schedule
-from rescheduler.clock import Clock, SystemClock
+from rescheduler.clock import SystemClock
 from rescheduler.config.scheduling import FILTER, PRE_BIND, SCORE
 from rescheduler.errors import ReschedulerError
 from rescheduler.schedule import Answers, Newcomer, Offer
 from rescheduler.serve.answering import Answer
 from rescheduler.serve.board import Board
+from rescheduler.serve.bodies import BadRequest, read
 from rescheduler.serve.extender import formats
-from rescheduler.serve.extender.formats import BadRequest, Binding, Question
+from rescheduler.serve.extender.formats import Binding, Question
 from rescheduler.serve.extender.hosts import Hosts
 from rescheduler.serve.metrics.extending import Result
 
@@ -54,7 +55,7 @@ def _timed(board: Board, verb: str, answer: _Verb) -> Answer:
         begun = perf_counter()
         status, result = _OK, Result.ERROR
         try:
-            body = await _read(request)
+            body = await read(request, formats.MOST_BYTES, ": set nodeCacheCapable")
             found, result = await answer(body)
         except BadRequest as problem:
             status, found, result = 400, f"{problem}\n".encode(), Result.BAD_REQUEST
@@ -66,21 +67,11 @@ def _timed(board: Board, verb: str, answer: _Verb) -> Answer:
     return timed
 
 
-async def _read(request: web.BaseRequest) -> bytes:
-    pieces, size = [], 0
-    async for piece in request.content.iter_any():
-        size += len(piece)
-        if size > formats.MOST_BYTES:
-            raise BadRequest(f"more than {formats.MOST_BYTES} bytes: set nodeCacheCapable")
-        pieces.append(piece)
-    return b"".join(pieces)
-
-
 class _Extender:
-    def __init__(self, board: Board, bind: Bind | None, clock: Clock | None = None) -> None:
+    def __init__(self, board: Board, bind: Bind | None) -> None:
         self._board = board
         self._bind = bind
-        self._clock = clock or SystemClock()
+        self._clock = SystemClock()
         self._answers = Answers()
         self._hosts = Hosts()
         self._reader = formats.Reader()

@@ -12,6 +12,7 @@ from typing import Any, Final, overload
 import msgspec
 
 from rescheduler.schedule import Numbers
+from rescheduler.serve.bodies import BadRequest
 from rescheduler.serve.extender import capitals
 from rescheduler.serve.extender.lookup import Lookup
 
@@ -27,11 +28,6 @@ _MOST_NODES: Final = 20_000
 _MOST_BINDING_BYTES: Final = 2**12
 _MOST_KEPT_BYTES: Final = 2**20
 """Until the next request: as much as any pod, or the names of 15,000 nodes. Rubbish is not kept."""
-
-
-class BadRequest(ValueError):
-    """In words for whoever asked."""
-
 
 _ARGS: Final = capitals.Reader(
     {
@@ -143,11 +139,6 @@ class Reader:
         if len(raw) <= _MOST_KEPT_BYTES:
             self._last = raw, found
         return found
-
-
-def question(body: bytes) -> Question:
-    """Raises BadRequest."""
-    return _question(body, _read_pod, _named)
 
 
 def _named(raw: bytes) -> _Named:

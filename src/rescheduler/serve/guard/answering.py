@@ -14,8 +14,8 @@ from rescheduler.clock import Clock, SystemClock
 from rescheduler.guard import Absent, Eviction, Guard, Hold, Moment, Verdict
 from rescheduler.serve.answering import Answer
 from rescheduler.serve.board import Board
+from rescheduler.serve.bodies import BadRequest, read
 from rescheduler.serve.guard import formats
-from rescheduler.serve.guard.formats import BadRequest
 
 PATH: Final = "/guard"
 _JSON: Final = "application/json"
@@ -32,7 +32,7 @@ def endpoints(board: Board, hears: Hears, clock: Clock | None = None) -> Mapping
     async def answer(request: web.BaseRequest) -> web.Response:
         begun = perf_counter()
         try:
-            asked = formats.review(await _read(request))
+            asked = formats.review(await read(request, formats.MOST_BYTES))
         except BadRequest as problem:
             board.guard.unreadable()
             return web.Response(text=f"{problem}\n", status=400)
@@ -41,16 +41,6 @@ def endpoints(board: Board, hears: Hears, clock: Clock | None = None) -> Mapping
         return web.Response(body=found, content_type=_JSON)
 
     return {PATH: answer}
-
-
-async def _read(request: web.BaseRequest) -> bytes:
-    pieces, size = [], 0
-    async for piece in request.content.iter_any():
-        size += len(piece)
-        if size > formats.MOST_BYTES:
-            raise BadRequest(f"more than {formats.MOST_BYTES} bytes")
-        pieces.append(piece)
-    return b"".join(pieces)
 
 
 class Reviewer:

@@ -5,6 +5,7 @@ from typing import Final
 import msgspec
 
 from rescheduler.guard import Eviction
+from rescheduler.serve.bodies import BadRequest
 
 MOST_BYTES: Final = 2**18
 """Of a request: an Eviction has a few hundred bytes, and its user may be in many groups."""
@@ -13,10 +14,6 @@ _KIND: Final = "AdmissionReview"
 _TOO_MANY: Final = 429
 _NOT_FOUND: Final = 404
 _ALL: Final = "All"
-
-
-class BadRequest(ValueError):
-    """In words for whoever asked."""
 
 
 class _Preconditions(msgspec.Struct):

@@ -13,8 +13,6 @@ from rescheduler.kube import errors
 from rescheduler.wire import PODS
 from tests.unit.embedded.support.server import Server
 
-Answer = Callable[[dict[str, Any]], dict[str, Any]]
-
 
 class Reviewer:
     """Answers what it is told to, and remembers what it was asked."""

@@ -26,9 +26,6 @@ GUEST, GREEDY, OTHER = "guest", "greedy", "other"
 SECRET = "token-that-nobody-may-read"  # noqa: S105 - of nobody
 
 
-HOST = "Host: localhost\r\n"
-
-
 # ------------------------------------------------------------------ streams
 
 
@@ -238,6 +235,6 @@ def test_what_came_of_an_act_names_no_hidden_namespace_and_no_log_a_token() -> N
             assert "may not see" in answer.body.decode()
         assert site.ask("overview", token=SECRET).status == 200
         assert site.ask(f"overview?token={SECRET}").status == 401
-    assert any(line["event"] == "acted by way of the dashboard" for line in logs)
+    assert any(line["event"] == "plan acted on by way of the dashboard" for line in logs)
     told = [{key: each for key, each in line.items() if key != "by"} for line in logs]
     assert SECRET not in str(told)

@@ -9,8 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from rescheduler.serve.bodies import BadRequest
 from rescheduler.serve.extender import formats
-from rescheduler.serve.extender.formats import BadRequest, Binding
+from rescheduler.serve.extender.formats import Binding
 
 POD = {"metadata": {"name": "web-1", "uid": "u"}, "spec": {"containers": []}}
 NODES: dict[str, Any] = {
@@ -33,7 +34,7 @@ def body(**args: Any) -> bytes:  # noqa: ANN401
     ],
 )
 def test_names_in_any_capitals(args: dict[str, Any]) -> None:
-    asked = formats.question(body(**args))
+    asked = formats.Reader().question(body(**args))
     assert list(asked.names) == ["a", "b"]
     assert asked.pod == POD
     answer = json.loads(formats.filter_result(asked, ["b"], {"a": "full"}, {}))
@@ -49,7 +50,7 @@ def test_names_in_any_capitals(args: dict[str, Any]) -> None:
 @pytest.mark.parametrize("nodes", [NODES, {"Items": NODES["items"]}])
 @pytest.mark.parametrize("key", ["Nodes", "nodes"])
 def test_whole_nodes_come_back_as_they_came(key: str, nodes: dict[str, Any]) -> None:
-    asked = formats.question(body(**{"Pod": POD, key: nodes, "NodeNames": None}))
+    asked = formats.Reader().question(body(**{"Pod": POD, key: nodes, "NodeNames": None}))
     assert list(asked.names) == ["a", "b"]
     answer = json.loads(formats.filter_result(asked, ["b"], {}, {"a": "in maintenance"}))
     assert answer["NodeNames"] is None
@@ -58,7 +59,7 @@ def test_whole_nodes_come_back_as_they_came(key: str, nodes: dict[str, Any]) -> 
 
 
 def test_none_offered_is_none_passed() -> None:
-    asked = formats.question(body(Pod=POD, NodeNames=[]))
+    asked = formats.Reader().question(body(Pod=POD, NodeNames=[]))
     assert json.loads(formats.filter_result(asked, asked.names, {}, {}))["NodeNames"] == []
 
 
@@ -80,7 +81,7 @@ def test_none_offered_is_none_passed() -> None:
 )
 def test_what_is_no_question_is_refused(sent: bytes, words: str) -> None:
     with pytest.raises(BadRequest, match=words):
-        formats.question(sent)
+        formats.Reader().question(sent)
 
 
 def test_names_that_come_again_are_read_once() -> None:
@@ -140,6 +141,6 @@ KEYS = st.sampled_from(["Pod", "pod", "NodeNames", "nodenames", "Nodes", "nodes"
 
 @given(st.binary() | st.dictionaries(KEYS, JSON).map(msgspec.json.encode))
 def test_whatever_comes_is_read_or_refused(sent: bytes) -> None:
-    for read in (formats.question, formats.binding):
+    for read in (formats.Reader().question, formats.binding):
         with contextlib.suppress(BadRequest):
             read(sent)

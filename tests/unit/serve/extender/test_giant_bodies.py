@@ -14,8 +14,9 @@ import pytest
 
 from rescheduler.config import Extender
 from rescheduler.serve import Board, SchedulerDoor
+from rescheduler.serve.bodies import BadRequest
 from rescheduler.serve.extender import formats
-from rescheduler.serve.extender.formats import MOST_BYTES, BadRequest
+from rescheduler.serve.extender.formats import MOST_BYTES
 from rescheduler.serve.listening import listening
 from rescheduler.serve.serving import extender_door
 
@@ -67,7 +68,7 @@ def test_a_binding_is_small() -> None:
 def test_thousands_of_whole_nodes_are_read_in_usual_capitals(keys: tuple[str, str, str]) -> None:
     pod, nodes, items = keys
     whole = [{"metadata": {"name": f"n{number}"}, "x": "y" * 5000} for number in range(5000)]
-    asked = formats.question(json.dumps({pod: {}, nodes: {items: whole}}).encode())
+    asked = formats.Reader().question(json.dumps({pod: {}, nodes: {items: whole}}).encode())
     assert len(asked.names) == len(asked.nodes or ()) == 5000
 
 

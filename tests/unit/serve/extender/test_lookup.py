@@ -8,8 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from rescheduler.serve.bodies import BadRequest
 from rescheduler.serve.extender import formats
-from rescheduler.serve.extender.formats import BadRequest, Names
+from rescheduler.serve.extender.formats import Names
 from rescheduler.serve.extender.lookup import Lookup
 
 LETTERS = st.text(alphabet='ab-.ü"\\, []\n', max_size=6)

@@ -9,8 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rescheduler.guard import Eviction
+from rescheduler.serve.bodies import BadRequest
 from rescheduler.serve.guard import formats
-from rescheduler.serve.guard.formats import BadRequest, Review
+from rescheduler.serve.guard.formats import Review
 from tests.unit.serve.guard.reviews import REQUEST, review
 
 
