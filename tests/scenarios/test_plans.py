@@ -229,6 +229,27 @@ async def test_without_the_right_to_write_plans_it_says_so_once_and_moves_all_th
     assert await plans(world) == []
 
 
+@pytest.mark.parametrize("mode", ["Approve", "DryRun"])
+async def test_where_plans_cannot_be_written_nothing_waits_and_nothing_is_moved(
+    world: World, mode: str
+) -> None:
+    full, _ = await deploy_web(world, 3)
+    async with world.faults() as proxy:
+        for verb in ("list", "watch"):
+            refused = Match(verb=verb, resource="rescheduleplans")
+            proxy.on(refused, fail(403, message="not yours"))
+        settings = {"mode": mode, "reschedulingInterval": "1s", **election(world)}
+        async with controller(world, **settings) as running:
+            await running.says("pass ended", times=4)
+            run = await running.stop()
+    [told] = run.said("plans are not written down")
+    assert "rescheduler-scheduler-plans" in told["to_have_them"]
+    nobody_can = "plans cannot be written down, so nobody can approve one, and nothing is moved"
+    assert len(run.said(nobody_can)) == (1 if mode == "Approve" else 0)
+    assert set(await world.nodes_of("web")) == {full}
+    assert (await world.records(), await plans(world)) == ([], [])
+
+
 async def test_only_so_many_are_kept(world: World) -> None:
     await deploy_web(world, 1)
     short = {"plans": {"expireAfter": "1s", "review": "0s", "keep": 2}}

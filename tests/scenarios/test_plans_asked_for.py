@@ -194,3 +194,59 @@ async def test_undo_says_of_each_that_stays_why(world: World) -> None:
 
         await world.wait("the cordon is seen", it_says_so)
     assert (await world.nodes_of("web")).count(empty) == 2
+
+
+async def test_what_stayed_at_the_first_undo_comes_back_at_the_next(world: World) -> None:
+    full, empty = await deploy_web(world, 3)
+    async with controller(world, **QUIET, **election(world)) as running:
+        await running.says("pass ended")
+        pods = (await world.pods("web"))[:2]
+        assert (await apply(world, document(world, pods, full, empty), "--wait")).code == 0
+        [plan] = await plans(world)
+        [one, _] = (each["successor"]["name"] for each in plan["status"]["moves"])
+        await _keep_out(world, one, "disabled")
+        first = await command(world, "undo", name_of(plan), "--wait")
+        assert first.code == 1, first
+        assert f"{world.name}/{one} stays: " in first.out
+        assert first.lines[-1] == "Completed: 1 of 1 moved"
+        await _keep_out(world, one, None)
+        second = await command(world, "undo", name_of(plan), "--wait")
+        assert second.code == 0, second
+        assert f"stays: it is on {full} already" in second.out
+        assert set(await world.nodes_of("web")) == {full}
+        third = await command(world, "undo", name_of(plan))
+        assert (third.code, "was undone already by" in third.err) == (1, True)
+
+
+async def _keep_out(world: World, pod: str, value: str | None) -> None:
+    label = {"metadata": {"labels": {"scheduler.alpha.kubernetes.io/rescheduling": value}}}
+    await world.api.patch("Pod", world.name, pod, label)
+
+
+async def test_plans_that_moved_the_same_pod_are_undone_one_after_the_other(world: World) -> None:
+    """And once it was moved by hand in between: each time it is another pod."""
+    full, empty = await deploy_web(world, 3)
+    [third, fourth] = await world.add_nodes(2)
+    async with controller(world, **QUIET, **election(world)) as running:
+        await running.says("pass ended")
+        pods = (await world.pods("web"))[:1]
+        for source, target in ((full, empty), (empty, third)):
+            applied = await apply(world, document(world, pods, source, target), "--wait")
+            assert applied.code == 0, applied
+            pods = [each for each in await world.pods("web") if _node(each) == target]
+        [moved] = pods
+        by_hand = f"{world.name}/{moved['metadata']['name']}"
+        migrated = await command(world, "migrate", by_hand, "--to", fourth)
+        assert migrated.code == 0, migrated
+        for plan, before, back_on in zip(
+            reversed(await plans(world)), (fourth, empty), (empty, full), strict=True
+        ):
+            undone = await command(world, "undo", name_of(plan), "--wait")
+            assert undone.code == 0, undone
+            assert f" {before} -> {back_on}" in undone.out
+            assert back_on in await world.nodes_of("web")
+    assert set(await world.nodes_of("web")) == {full}
+
+
+def _node(pod: Object) -> str:
+    return str(pod["spec"]["nodeName"])

@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 
 _FAILED, _INTERRUPTED = 1, 130
 _LOOK_AGAIN_SECONDS: Final = 0.5
-_ALREADY: Final = " already"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,7 +63,9 @@ async def asked_for(
 
 def _are_there_already(stay: "Iterable[tuple[str, str]]") -> bool:
     """Those that stay need no move: the end is as it was wanted."""
-    return all(why.endswith(_ALREADY) for _, why in stay)
+    from rescheduler.controller.plans.asking import ALREADY
+
+    return all(why.endswith(ALREADY) for _, why in stay)
 
 
 async def _wait(kube: "KubeApi", clock: Clock, plan: dict[str, Any]) -> int:

@@ -43,7 +43,9 @@ class Stage:
 
 
 @asynccontextmanager
-async def at_work(described: Described, loads: LoadsOfMany, script: Script) -> AsyncIterator[Stage]:
+async def at_work(
+    described: Described, loads: LoadsOfMany | None, script: Script
+) -> AsyncIterator[Stage]:
     cluster = EmbeddedCluster(seed=1, clock=VirtualClock(START), loads=loads)
     fill(cluster, described)
     operator = Operator(cluster, script)
@@ -97,6 +99,40 @@ async def _day(hours: float) -> tuple[Operator, list[Object]]:
 
 
 # ------------------------------------------------------------------ predicted and measured
+
+
+@pytest.mark.parametrize(
+    "described",
+    [
+        pytest.param(
+            describe(Shape(seed=7, nodes=6, cores=(8, 4), pods=20, by_usage=False)),
+            id="deployments",
+        ),
+        pytest.param(generate(nodes=8, pods=150, seed=9), id="of all kinds"),
+    ],
+)
+def test_by_requests_all_that_is_judged_comes_exactly_as_predicted(described: Described) -> None:
+    plans = [each for each in virtual_time.run(_by_requests(described)) if _judged(each)]
+    judged = sum(map(_judged, plans))
+    print(f"\n{len(plans)} plans, {judged} nodes judged")  # noqa: T201
+    assert judged >= 5
+    for plan in plans:
+        observed = reschedule_plan.observed_of(plan)
+        assert observed["loads"] == "requests"
+        assert observed["error"] == observed["largestError"] == {"cpu": "0.0", "memory": "0.0"}
+        if not observed["disturbed"]:
+            assert observed["imbalance"]
+            assert all(each["measured"] == each["predicted"] for each in observed["imbalance"])
+
+
+def _judged(plan: Object) -> int:
+    return int(reschedule_plan.observed_of(plan).get("judged") or 0)
+
+
+async def _by_requests(described: Described) -> list[Object]:
+    async with at_work(described, None, lambda _: Decision.APPROVED) as found:
+        await found.operator.rest(3 * FIVE_MINUTES)
+        return found.operator.of(Phase.COMPLETED)
 
 
 @pytest.mark.parametrize("seed", [1, 2])

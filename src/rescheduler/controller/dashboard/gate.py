@@ -159,10 +159,10 @@ async def acted(kube: KubeApi, clock: Clock, view: View, act: Act, *, by: str) -
 
 async def _undone(kube: KubeApi, clock: Clock, view: View, by: str, name: str) -> Acted:
     configuration = view.configuration
-    plan = await asking.plan_to_undo(kube, configuration, name)
+    plan, plans = await asking.plan_to_undo(kube, configuration, name)
     # In a thread: every rule is asked about every move.
     judged = await asyncio.to_thread(
-        asking.undone, _Seen(view.snapshot), clock, configuration, plan, by=by
+        asking.undone, _Seen(view.snapshot), clock, configuration, plan, plans, by=by
     )
     if judged.body is None:
         stays = f"; {len(judged.stay)} pods stay" if judged.stay else ""

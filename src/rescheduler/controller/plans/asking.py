@@ -24,7 +24,7 @@ from rescheduler.kube import KubeApi, errors
 from rescheduler.model import podmigration, reschedule_plan
 from rescheduler.model.moves import Move
 from rescheduler.model.objects import Object
-from rescheduler.model.reschedule_plan import Gains, Made, Origin, Phase, Reason, State
+from rescheduler.model.reschedule_plan import Gains, Made, Origin, Phase, State
 from rescheduler.model.snapshot import Snapshot
 from rescheduler.observe import Observer, observing, sources
 from rescheduler.observe.seeing import insist_on_nodes_and_pods
@@ -34,6 +34,8 @@ from rescheduler.wire import NAMESPACES, RESCHEDULE_PLANS
 _AGAIN: Final = "make a new one: rescheduler plan -o yaml"
 _CLOCKS_DIFFER_SECONDS: Final = 300.0
 """So much is no reason to refuse a plan."""
+ALREADY: Final = " already"
+"""So ends why a pod stays that is where it is wanted."""
 
 
 class Refused(ReschedulerError):
@@ -148,28 +150,47 @@ async def to_undo(
     kube: KubeApi, clock: Clock, configuration: Configuration, name: str, *, by: str
 ) -> Judged:
     """Raises Refused, Unseen, and CannotDecide when there is no such plan."""
-    plan = await plan_to_undo(kube, configuration, name)
+    plan, plans = await plan_to_undo(kube, configuration, name)
     async with _observing(kube, clock, configuration) as observer:
-        return undone(observer, clock, configuration, plan, by=by)
+        return undone(observer, clock, configuration, plan, plans, by=by)
 
 
-async def plan_to_undo(kube: KubeApi, configuration: Configuration, name: str) -> Object:
-    """Raises Refused, and CannotDecide when there is no such plan."""
+async def plan_to_undo(
+    kube: KubeApi, configuration: Configuration, name: str
+) -> tuple[Object, Sequence[Object]]:
+    """And all plans that there are. Raises Refused, and CannotDecide when there is no such plan."""
     namespace = configuration.leader_election.resource_namespace
     plan = await by_hand.find(kube, namespace, name)
     _insist_that_it_ended(plan)
-    _insist_that_nobody_was_first(
-        reschedule_plan.name_of(plan), await by_hand.read(kube, namespace)
-    )
-    return plan
+    plans = await by_hand.read(kube, namespace)
+    for each in _undoing(plan, plans):
+        if not reschedule_plan.is_over(each):
+            other = reschedule_plan.name_of(each)
+            raise Refused(
+                f"plan {reschedule_plan.name_of(plan)} is being undone by {other}: wait for its end"
+            )
+    return plan, plans
 
 
 def undone(
-    observer: Observes, clock: Clock, configuration: Configuration, plan: Object, *, by: str
+    observer: Observes,
+    clock: Clock,
+    configuration: Configuration,
+    plan: Object,
+    plans: Sequence[Object],
+    *,
+    by: str,
 ) -> Judged:
-    """What would bring its pods back, as the cluster is now."""
+    """What would bring its pods back, as the cluster is now. Raises Refused: they are back."""
     name = reschedule_plan.name_of(plan)
-    moves, gone = _back(plan, observer.snapshot())
+    moves, gone = _back(plan, plans, observer.snapshot())
+    earlier = [each for each in _undoing(plan, plans) if reschedule_plan.counts_of(each)[0]]
+    if earlier and not moves and all(why.endswith(ALREADY) for _, why in gone):
+        other = reschedule_plan.name_of(earlier[-1])
+        raise Refused(
+            f"plan {name} was undone already by {other}; to have it the other way again: "
+            f"rescheduler undo {other}"
+        )
     held = judging.why_not(observer, configuration, moves)
     kept = tuple(each for each in moves if each.uid not in held)
     gains = _gains(observer, configuration, kept, f"undoes {name}")
@@ -192,24 +213,17 @@ def _insist_that_it_ended(plan: Object) -> None:
         raise Refused(f"plan {name} is {phase}, and has moved nothing: there is nothing to undo")
 
 
-def _insist_that_nobody_was_first(name: str, plans: Sequence[Object]) -> None:
-    """What another one has left may be tried again."""
-    for each in plans:
-        if reschedule_plan.undoes(each) != name:
-            continue
-        other = reschedule_plan.name_of(each)
-        if not reschedule_plan.is_over(each):
-            raise Refused(f"plan {name} is being undone by {other}: wait for its end")
-        if reschedule_plan.reason_of(each) == Reason.ALL_MOVED:
-            raise Refused(
-                f"plan {name} was undone already by {other}; to have it the other way again: "
-                f"rescheduler undo {other}"
-            )
+def _undoing(plan: Object, plans: Sequence[Object]) -> list[Object]:
+    name = reschedule_plan.name_of(plan)
+    return [each for each in plans if reschedule_plan.undoes(each) == name]
 
 
-def _back(plan: Object, snapshot: Snapshot) -> tuple[list[Move], list[tuple[str, str]]]:
+def _back(
+    plan: Object, plans: Sequence[Object], snapshot: Snapshot
+) -> tuple[list[Move], list[tuple[str, str]]]:
     """Moves back, the last one first; and who stays, before anybody judges."""
-    progress, rows = reschedule_plan.progress_of(plan), snapshot.pods.uids
+    progress, successors = reschedule_plan.progress_of(plan), _successors(plans, snapshot)
+    rows = {uid: row for row, uid in enumerate(snapshot.pods.uids) if uid}
     moves: list[Move] = []
     stay: list[tuple[str, str]] = []
     for move in reversed(reschedule_plan.moves_of(plan)):
@@ -218,13 +232,15 @@ def _back(plan: Object, snapshot: Snapshot) -> tuple[list[Move], list[tuple[str,
             continue
         successor = dict(known.successor or {})
         uid, name = successor.get("uid", ""), successor.get("name") or move.pod
+        while uid in successors:
+            uid, name = successors.pop(uid)  # it has moved on since
         full_name = f"{move.namespace}/{name}"
-        if not uid or uid not in rows:
+        if uid not in rows:
             stay.append((full_name, f"it took the place of {move.pod}, and is gone"))
             continue
-        node = snapshot.pod(list(rows).index(uid)).node
+        node = snapshot.pod(rows[uid]).node
         if node == move.source:
-            stay.append((full_name, f"it is on {node} already"))
+            stay.append((full_name, f"it is on {node}{ALREADY}"))
             continue
         moves.append(
             replace(
@@ -242,6 +258,20 @@ def _back(plan: Object, snapshot: Snapshot) -> tuple[list[Move], list[tuple[str,
             )
         )
     return moves, stay
+
+
+def _successors(plans: Sequence[Object], snapshot: Snapshot) -> dict[str, tuple[str, str]]:
+    """By the UID of a pod that was moved, by a plan or otherwise: UID and name of the next one."""
+    found: dict[str, tuple[str, str]] = {}
+    for record in snapshot.objects.get(podmigration.PLURAL, {}).values():
+        new = podmigration.new_pod_of(record)
+        if podmigration.is_over(record) and not podmigration.has_failed(record) and new:
+            found[podmigration.pod_uid(record)] = new.get("uid") or "", new.get("name") or ""
+    for plan in plans:
+        for uid, each in reschedule_plan.progress_of(plan).items():
+            if each.state is State.MOVED and each.successor:
+                found[uid] = each.successor.get("uid", ""), each.successor.get("name", "")
+    return found
 
 
 # ---------------------------------------------------------------------- asking

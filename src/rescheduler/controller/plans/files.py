@@ -166,7 +166,9 @@ def _moves(plan: Place, shape: Section, *, is_object: bool) -> tuple[Move, ...] 
         move = _move(item, given, is_object=is_object)
         if move is None:
             continue
-        if (first := first_places.setdefault(move.uid, item)) is not item:
+        # By either: one who copies a move by hand may change but one of them.
+        firsts = [first_places.setdefault(each, item) for each in (move.uid, move.full_name)]
+        if (first := next((each for each in firsts if each is not item), None)) is not None:
             item.refuse(f"moves {move.full_name} again, as {first} does: take one of them out")
             continue
         if move.source == move.target:

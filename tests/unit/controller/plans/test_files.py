@@ -132,6 +132,10 @@ def _edit(change: Callable[[Document], object]) -> Document:
     return document
 
 
+def _other_uid(document: Document) -> Document:
+    return {**document["moves"][0]["pod"], "uid": "another"}
+
+
 @pytest.mark.parametrize(
     ("document", "words"),
     [
@@ -167,6 +171,10 @@ def _edit(change: Callable[[Document], object]) -> Document:
         (_edit(lambda d: d["moves"][1].update(wave=-1)), "moves[1].wave: must be at least 0"),
         (
             _edit(lambda d: d["moves"].append(d["moves"][0])),
+            "moves[2]: moves shop/web-1 again, as moves[0]",
+        ),
+        (
+            _edit(lambda d: d["moves"].append({**d["moves"][0], "pod": _other_uid(d)})),
             "moves[2]: moves shop/web-1 again, as moves[0]",
         ),
         (
