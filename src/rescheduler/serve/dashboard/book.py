@@ -82,23 +82,28 @@ class Book:
 
     # ------------------------------------------------------------------ what changes
 
-    def update(self, view: View, loads: Loads) -> ClusterPatch | None:
-        """None: nothing to be seen has changed."""
+    def update(self, view: View, loads: Loads, *, is_told: bool = True) -> ClusterPatch | None:
+        """None: nothing to be seen has changed; or nobody is told, as all who come take the whole.
+
+        Of a large cluster, what has changed since there was nothing is megabytes of numbers.
+        """
         if view.serial == self._serial:
             return None
         if int((self._nodes[:, _FLAGS] & GONE != 0).sum()) > _MOST_GONE:
             self._begin()
         since, known = self.version, self._known()
         nodes = self._update_nodes(view, loads)
-        removed, added = self._update_pods(view.snapshot, loads)
+        removed, added = self._update_pods(view.snapshot, loads, is_told=is_told)
         moves = self._update_marks(view)
         self._serial, self._at = view.serial, view.at
         is_news = nodes is not None or removed is not None or added is not None
         is_news = is_news or moves is not None or loads.word != self._word
         self._word = loads.word
-        if not is_news:
+        if is_told and not is_news:
             return None
         self._number += 1
+        if not is_told:
+            return None
         return ClusterPatch(
             since=since,
             version=self.version,
@@ -179,7 +184,7 @@ class Book:
         return found
 
     def _update_pods(
-        self, snapshot: Snapshot, loads: Loads
+        self, snapshot: Snapshot, loads: Loads, *, is_told: bool
     ) -> tuple[PodRows | None, PodRows | None]:
         before, now = self._pods, self._pods_of(snapshot, loads)
         size = max(len(before.node), len(now.node))
@@ -193,7 +198,7 @@ class Book:
         differs |= (before.cpu != now.cpu) | (before.memory != now.memory)
         differs |= before.state != now.state
         self._pods = now
-        if not differs.any():
+        if not (is_told and differs.any()):
             return None, None
         changed = np.flatnonzero(differs)
         return _rows(before, changed), _rows(now, changed)

@@ -130,6 +130,24 @@ def test_nothing_is_sent_where_nothing_changed() -> None:
     assert book.version == before
 
 
+def test_whoever_comes_first_takes_the_whole_and_goes_on_from_there() -> None:
+    """Nobody is told what has changed since there was nothing: it is numbered all the same."""
+    big, book = BigState(NODES, PODS), Book(EVERYTHING)
+    view = view_of(big)
+    assert book.update(view, QUESTIONS.loads(view.snapshot), is_told=False) is None
+    copy = Copy(book.document())
+    big.some_events(1, 20)
+    patch = update(book, view_of(big, 2))
+    assert patch is not None
+    copy.apply(patch)
+    assert copy.readable() == Copy(book.document()).readable()
+    # Nor is anybody who has what was there before taken for one who has what is there now.
+    big.some_events(2, 20)
+    before, view = book.version, view_of(big, 3)
+    assert book.update(view, QUESTIONS.loads(view.snapshot), is_told=False) is None
+    assert book.version != before
+
+
 def test_loads_that_only_tremble_are_not_sent() -> None:
     big, book = BigState(NODES, PODS), Book(EVERYTHING)
     view = view_of(big)
