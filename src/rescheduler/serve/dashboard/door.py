@@ -240,8 +240,11 @@ class Dashboard:
             acted = await self._access.act(viewer, Act(what, name, uid), view)
         except Refused as refused:
             # What is in the way may be elsewhere.
-            said, way_out = words(str(refused)), refused.way_out
-            raise Refused(refused.status, said, way_out=way_out, field=refused.field) from None
+            said, way_out = words(str(refused)), refused.way_out or ""
+            way_out = way_out if words(way_out) == way_out else ""
+            raise Refused(
+                refused.status, said, way_out=way_out or None, field=refused.field
+            ) from None
         acted.message = words(acted.message)
         person = viewer.person.name if viewer.person else ""
         self._log.info("acted by way of the dashboard", what=what, plan=acted.plan, by=person)

@@ -73,7 +73,7 @@ def viewer(asked: Asked) -> Viewer:
     elif person is None:
         why = "nobody acts without a token of their own"
     else:
-        why = person.may_act.why_not
+        why = asked.words(person.may_act.why_not)
     return Viewer(
         name=person.name if person else None,
         sees_everything=asked.rights.sees_everything,
@@ -102,7 +102,7 @@ def _pause(asked: Asked) -> PauseNote | None:
     if not about.pause and not asked.view.now.paused:
         return None
     return PauseNote(
-        by=about.paused_by,
+        by=words(about.paused_by),
         reason=words(about.paused_reason),
         since=about.paused_since,
         words=words(about.pause) or "paused",
