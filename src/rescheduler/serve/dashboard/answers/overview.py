@@ -120,6 +120,13 @@ def _blind(asked: Asked) -> list[Blind]:
         )
         for gap in view.snapshot.gaps
         if not gap.left_out
+    ] + [
+        Blind(
+            resource=each.resource,
+            reason=asked.words(each.reason),
+            seconds=round(each.seconds, 1),
+        )
+        for each in view.doubts
     ]
 
 
