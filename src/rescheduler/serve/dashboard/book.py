@@ -38,6 +38,7 @@ from rescheduler.serve.dashboard.view import Loads, View
 
 _FLAGS: Final = NODE_COLUMNS.index("flags")
 _LOADS: Final = slice(NODE_COLUMNS.index("cpu_load"), NODE_COLUMNS.index("memory_load") + 1)
+_PLANNED: Final = slice(NODE_COLUMNS.index("cpu_planned"), NODE_COLUMNS.index("memory_planned") + 1)
 _OTHERS: Final = slice(NODE_COLUMNS.index("other_pods"), None)
 _STILL: Final = 5
 """By which a load may differ without being sent: half a per cent."""
@@ -152,6 +153,10 @@ class Book:
             still &= (found[:, _LOADS] < 0) == (old[:, _LOADS] < 0)
             still &= ~is_new[:, None]
             found[:, _LOADS] = np.where(still, old[:, _LOADS], found[:, _LOADS])
+        if view.decided is not None:
+            ends = columns.ends_of_moves(view)
+            stays = np.array([node.name not in ends for node in snapshot.nodes], np.bool_)
+            found[stays, _PLANNED] = found[stays, _LOADS]
         now[numbers] = found
         differs = np.ones(len(now), np.bool_)
         differs[: len(before)] = (now[: len(before)] != before).any(axis=1)

@@ -10,6 +10,10 @@ import pytest
 
 from bench.big_state import BigState
 from rescheduler.controller.dashboard import questions
+from rescheduler.model.moves import NodeLoad
+from rescheduler.model.resources import CPU, MEMORY
+from rescheduler.serve.dashboard.access import Viewer
+from rescheduler.serve.dashboard.answers import Asked, overview
 from rescheduler.serve.dashboard.book import Book
 from rescheduler.serve.dashboard.documents.cluster import Cluster, ClusterPatch
 from rescheduler.serve.dashboard.rights import EVERYTHING, Rights
@@ -158,6 +162,58 @@ def test_loads_that_only_tremble_are_not_sent() -> None:
     assert patch is not None
     assert patch.nodes is not None
     assert patch.added is None
+
+
+def test_only_what_moves_are_to_change_will_be_another() -> None:
+    """What a plan was made of trembles, too: where nothing moves, nothing is foretold."""
+    big, book = BigState(NODES, PODS), Book(EVERYTHING)
+    view = view_of(big)
+    told = decided(view)
+    nodes = tuple(
+        NodeLoad(
+            node=each.name,
+            before={},
+            after={CPU: 99.0, MEMORY: 98.0},
+            pods_before=0,
+            pods_after=0,
+            eligible=True,
+        )
+        for each in view.snapshot.nodes
+    )
+    view = replace(view, decided=replace(told, plan=replace(told.plan, nodes=nodes)))
+    update(book, view)
+    ends = {each for move in told.plan.moves for each in (move.source, move.target)}
+    assert 0 < len(ends) < NODES
+    found = book.document().nodes
+    for name, cpu, memory, *planned in zip(
+        found.name,
+        found.cpu_load,
+        found.memory_load,
+        found.cpu_planned,
+        found.memory_planned,
+        strict=True,
+    ):
+        assert planned == ([990, 980] if name in ends else [cpu, memory]), name
+    stats = overview.overview(Asked(view, Viewer(rights=EVERYTHING), QUESTIONS))
+    assert stats.overloaded.planned == NODES
+    # When all of it is done it is as it is now, until another plan is made.
+    record = {"apiVersion": "rescheduler.io/v1alpha1", "kind": "PodMigration"}
+    records = {
+        (move.namespace, move.uid): {
+            **record,
+            "metadata": {"namespace": move.namespace, "name": move.uid},
+            "spec": {"pod": {"name": move.pod, "uid": move.uid}},
+            "status": {"phase": "Completed"},
+        }
+        for move in told.plan.moves
+    }
+    view = replace(view, serial=2, records=records)
+    update(book, view)
+    found = book.document().nodes
+    assert found.cpu_planned == found.cpu_load
+    stats = overview.overview(Asked(view, Viewer(rights=EVERYTHING), QUESTIONS))
+    assert stats.overloaded.planned is None
+    assert {each.planned for each in stats.imbalance.values()} == {None}
 
 
 def test_little_by_little_a_load_is_sent_all_the_same() -> None:

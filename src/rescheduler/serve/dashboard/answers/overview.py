@@ -8,7 +8,7 @@ import numpy as np
 from rescheduler import __version__
 from rescheduler.model.published import PLANNED
 from rescheduler.serve.dashboard.answers import Asked
-from rescheduler.serve.dashboard.columns import percents
+from rescheduler.serve.dashboard.columns import ends_of_moves, percents
 from rescheduler.serve.dashboard.documents.overview import (
     BeforeAfter,
     Blind,
@@ -165,13 +165,20 @@ def balance_of(view: View, loads: Loads) -> Balance:
     return Balance(imbalance, int(is_above.sum()))
 
 
+def _is_more_to_come(view: View) -> bool:
+    moves = view.now.moves
+    return bool(moves.in_progress or moves.ending or moves.waiting or ends_of_moves(view))
+
+
 def _planned(view: View, resource: str) -> float | None:
-    plan = view.decided.plan if view.decided else None
+    plan = view.decided.plan if view.decided and _is_more_to_come(view) else None
     found = {each.resource: each.after for each in plan.imbalances} if plan else {}
     return round(found[resource], 1) if resource in found else None
 
 
 def _planned_overload(view: View) -> int | None:
+    if not _is_more_to_come(view):
+        return None
     last, plan = view.now.last_pass, view.decided.plan if view.decided else None
     if last is not None:
         return last.overloaded.get(PLANNED)
