@@ -15,6 +15,7 @@ export interface ActionRequest {
 
 export interface BeforeAfter {
   now: number | null;
+  /** When the latest plan is done; null: nothing is left to be done. */
   planned: number | null;
 }
 

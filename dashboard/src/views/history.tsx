@@ -47,6 +47,7 @@ export function HistoryView(): JSX.Element {
     [all, t],
   );
   const history = asked.data && figured(asked.data, all.at(-1));
+  const isKept = asked.data !== null && asked.data.moved + asked.data.failed > 0;
   if (asked.error && !history) return <Trouble error={asked.error} again={asked.again} />;
   if (!history) return <Loading />;
   return (
@@ -56,7 +57,7 @@ export function HistoryView(): JSX.Element {
       </header>
       <dl class="stats">
         <Figure name={t("history.success")} value={history.successPercent === null ? "–" : percent(history.successPercent)} />
-        <Figure name={t("history.moved")} value={number(history.moved)} />
+        <Figure name={t(isKept ? "history.movedKept" : "history.moved")} value={number(history.moved)} />
         <Figure name={t("history.failed")} value={number(history.failed)} />
         <Figure name={t("history.gaveWay")} value={number(history.gaveWay)} />
         <Figure

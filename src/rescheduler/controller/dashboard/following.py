@@ -33,6 +33,7 @@ class Followed(Reflector[ObjectNews]):
         self._kube = kube
         self._resource = resource
         self._namespace = namespace
+        self.what = resource.plural
         self._tell = hear
         self._known: dict[tuple[str, str], Object] = {}
         self._shown: Mapping[tuple[str, str], Object] | None = None

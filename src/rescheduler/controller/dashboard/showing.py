@@ -26,7 +26,7 @@ from rescheduler.model.snapshot import Snapshot
 from rescheduler.observe import Observer
 from rescheduler.plan.explaining import cluster_of
 from rescheduler.serve.dashboard.documents.history import HistoryPoint
-from rescheduler.serve.dashboard.view import About, Decided, Told, View, Views
+from rescheduler.serve.dashboard.view import About, Decided, Doubt, Told, View, Views
 from rescheduler.wire import NAMESPACES, POD_MIGRATIONS, RESCHEDULE_PLANS
 
 _MOST_POINTS: Final = 2000
@@ -35,6 +35,8 @@ _MOST_TIMELINES: Final = 5000
 _IDLE_SECONDS: Final = 300.0
 """After which nobody looks any more."""
 _LOOK_SECONDS: Final = 5.0
+_LISTING_SECONDS: Final = 3.0
+"""After the first look: then it is shown without what has not come by then."""
 
 
 @dataclass(slots=True)
@@ -44,6 +46,10 @@ class _Watched:
     records: Followed
     plans: Followed
     abouts: Abouts
+
+    @property
+    def followed(self) -> tuple[Followed, Followed]:
+        return self.records, self.plans
 
 
 class Showing:
@@ -73,6 +79,7 @@ class Showing:
         self._plans: Mapping[str, Object] = {}
         self._wanted = asyncio.Event()
         self._looked_at = float("-inf")
+        self._first_looked_at = float("-inf")
 
     # ------------------------------------------------------------------ for whoever observes
 
@@ -189,8 +196,10 @@ class Showing:
     # ------------------------------------------------------------------ what it shows
 
     def _view(self, observer: Observer) -> View:
-        self._looked_at = self._clock.monotonic()
-        self._wanted.set()
+        now = self._looked_at = self._clock.monotonic()
+        if not self._wanted.is_set():
+            self._first_looked_at = now
+            self._wanted.set()
         self._serial += 1
         snapshot = observer.with_usage(observer.snapshot())
         watched, settings = self._watched, self._settings
@@ -213,10 +222,26 @@ class Showing:
             decided=self._decided,
             records=records,
             plans=self._plans,
+            is_listing=now - self._first_looked_at < _LISTING_SECONDS and not self._is_settled,
+            doubts=self._doubts(now),
             steps=self._steps,
             points=self._points,
             told=self.told,
         )
+
+    @property
+    def _is_settled(self) -> bool:
+        if self._watched is None:
+            return self.connect is None
+        return all(each.is_settled for each in self._watched.followed)
+
+    def _doubts(self, now: float) -> list[Doubt]:
+        followed = self._watched.followed if self._watched else ()
+        return [
+            Doubt(resource=each.what, reason=doubt, seconds=now - each.heard_at)
+            for each in followed
+            if (each.is_settled or each.problem) and (doubt := each.doubt())
+        ]
 
     def _name_of(self, snapshot: Snapshot) -> str:
         return self._settings.configuration.dashboard.cluster_name or cluster_of(snapshot)

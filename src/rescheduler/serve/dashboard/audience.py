@@ -166,7 +166,7 @@ class Audience:
         asked = Asked(view, Viewer(rights=self._rights), self._questions)
         is_first = self._book.serial < 0
         frames = []
-        patch = self._book.update(view, asked.loads)
+        patch = self._book.update(view, asked.loads, is_told=not is_first)
         if patch is not None:
             frames.append(event("cluster", patch, self._book.version))
         frames += self._told.changes(asked)

@@ -38,6 +38,7 @@ from rescheduler.serve.dashboard.view import Loads, View
 
 _FLAGS: Final = NODE_COLUMNS.index("flags")
 _LOADS: Final = slice(NODE_COLUMNS.index("cpu_load"), NODE_COLUMNS.index("memory_load") + 1)
+_PLANNED: Final = slice(NODE_COLUMNS.index("cpu_planned"), NODE_COLUMNS.index("memory_planned") + 1)
 _OTHERS: Final = slice(NODE_COLUMNS.index("other_pods"), None)
 _STILL: Final = 5
 """By which a load may differ without being sent: half a per cent."""
@@ -82,23 +83,28 @@ class Book:
 
     # ------------------------------------------------------------------ what changes
 
-    def update(self, view: View, loads: Loads) -> ClusterPatch | None:
-        """None: nothing to be seen has changed."""
+    def update(self, view: View, loads: Loads, *, is_told: bool = True) -> ClusterPatch | None:
+        """None: nothing to be seen has changed; or nobody is told, as all who come take the whole.
+
+        Of a large cluster, what has changed since there was nothing is megabytes of numbers.
+        """
         if view.serial == self._serial:
             return None
         if int((self._nodes[:, _FLAGS] & GONE != 0).sum()) > _MOST_GONE:
             self._begin()
         since, known = self.version, self._known()
         nodes = self._update_nodes(view, loads)
-        removed, added = self._update_pods(view.snapshot, loads)
+        removed, added = self._update_pods(view.snapshot, loads, is_told=is_told)
         moves = self._update_marks(view)
         self._serial, self._at = view.serial, view.at
         is_news = nodes is not None or removed is not None or added is not None
         is_news = is_news or moves is not None or loads.word != self._word
         self._word = loads.word
-        if not is_news:
+        if is_told and not is_news:
             return None
         self._number += 1
+        if not is_told:
+            return None
         return ClusterPatch(
             since=since,
             version=self.version,
@@ -147,6 +153,10 @@ class Book:
             still &= (found[:, _LOADS] < 0) == (old[:, _LOADS] < 0)
             still &= ~is_new[:, None]
             found[:, _LOADS] = np.where(still, old[:, _LOADS], found[:, _LOADS])
+        if view.decided is not None:
+            ends = columns.ends_of_moves(view)
+            stays = np.array([node.name not in ends for node in snapshot.nodes], np.bool_)
+            found[stays, _PLANNED] = found[stays, _LOADS]
         now[numbers] = found
         differs = np.ones(len(now), np.bool_)
         differs[: len(before)] = (now[: len(before)] != before).any(axis=1)
@@ -179,7 +189,7 @@ class Book:
         return found
 
     def _update_pods(
-        self, snapshot: Snapshot, loads: Loads
+        self, snapshot: Snapshot, loads: Loads, *, is_told: bool
     ) -> tuple[PodRows | None, PodRows | None]:
         before, now = self._pods, self._pods_of(snapshot, loads)
         size = max(len(before.node), len(now.node))
@@ -193,7 +203,7 @@ class Book:
         differs |= (before.cpu != now.cpu) | (before.memory != now.memory)
         differs |= before.state != now.state
         self._pods = now
-        if not differs.any():
+        if not (is_told and differs.any()):
             return None, None
         changed = np.flatnonzero(differs)
         return _rows(before, changed), _rows(now, changed)

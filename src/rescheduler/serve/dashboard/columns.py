@@ -7,7 +7,7 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
-from rescheduler.model import resources
+from rescheduler.model import podmigration, resources
 from rescheduler.model.cluster import Node, Owner
 from rescheduler.model.columns import NONE, Flag
 from rescheduler.model.maintenance import is_in_maintenance
@@ -213,6 +213,23 @@ def percents(loads: Loads) -> Ints:
         found = np.rint(_THOUSAND * loads.used / loads.capacity)
     found = np.where(loads.known[:, None], found, UNKNOWN)
     return np.nan_to_num(found, nan=UNKNOWN, posinf=UNKNOWN).astype(np.int32)
+
+
+def ends_of_moves(view: View) -> set[str]:
+    """Nodes that pods are yet to leave or to come to, by the latest plan or by what is under way.
+
+    The others stay as they are, whatever they were measured at when it was made.
+    """
+    records = view.records.values()
+    known = {podmigration.pod_uid(each) for each in records}
+    found = set()
+    for each in view.decided.plan.moves if view.decided else ():
+        if each.uid not in known:
+            found |= {each.source, each.target}
+    for record in records:
+        if podmigration.is_unfinished(record):
+            found |= {podmigration.source_of(record), podmigration.target_of(record)}
+    return found
 
 
 class NodeTable:

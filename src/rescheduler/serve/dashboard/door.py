@@ -60,6 +60,11 @@ _CHECK_AGAIN_SECONDS: Final = 60.0
 _OLD_SECONDS: Final = 10.0
 """For which what takes long is not worked out again."""
 _LONG: Final = ("pod", "curve")
+_AT_ONCE: Final = ("overview", "settings")
+"""In which there is nothing of records and plans; nor is there in `cluster`."""
+_LISTING_TRIES: Final = 20
+_LISTING_SECONDS: Final = 0.1
+"""Between two of them: records and plans come soon after the first look."""
 _OF_NOBODY: Final = ("curve",)
 """Figures only: no namespace is in them."""
 
@@ -166,6 +171,8 @@ class Dashboard:
             return packed(request, await self._audience(viewer.rights).cluster())
         if endpoint.body is not None:
             return await self._act(request, endpoint.name, named["name"], viewer, view)
+        if endpoint.name not in _AT_ONCE:
+            view = await self._listed(view)
         return await self._answer(request, endpoint, named, viewer, view)
 
     def _below_base(self, path: str) -> str:
@@ -183,6 +190,15 @@ class Dashboard:
                 "nothing is known of the cluster yet",
                 way_out="ask again in a moment; /readyz on serving.port says what is missing",
             )
+        return view
+
+    async def _listed(self, view: View) -> View:
+        """With records and plans, if they come soon: none yet is not the same as none."""
+        for _ in range(_LISTING_TRIES):
+            if not view.is_listing:
+                break
+            await asyncio.sleep(_LISTING_SECONDS)
+            view = await self._views.fresh(_LISTING_SECONDS) or view
         return view
 
     async def _viewer(self, request: web.BaseRequest) -> Viewer:
@@ -240,8 +256,11 @@ class Dashboard:
             acted = await self._access.act(viewer, Act(what, name, uid), view)
         except Refused as refused:
             # What is in the way may be elsewhere.
-            said, way_out = words(str(refused)), refused.way_out
-            raise Refused(refused.status, said, way_out=way_out, field=refused.field) from None
+            said, way_out = words(str(refused)), refused.way_out or ""
+            way_out = way_out if words(way_out) == way_out else ""
+            raise Refused(
+                refused.status, said, way_out=way_out or None, field=refused.field
+            ) from None
         acted.message = words(acted.message)
         person = viewer.person.name if viewer.person else ""
         self._log.info(

@@ -56,7 +56,11 @@ def insist_on_our_page(headers: Mapping[str, str], *, acts: bool) -> None:
 
 
 def _is_local(host: str) -> bool:
-    name = host[1:].partition("]")[0] if host.startswith("[") else host.partition(":")[0]
+    name = host.partition(":")[0]
+    if host.startswith("["):
+        name, _, port = host[1:].partition("]")
+        if port and not port.startswith(":"):
+            return False
     if name == "localhost":
         return True
     try:

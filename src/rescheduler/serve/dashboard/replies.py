@@ -121,7 +121,7 @@ def uid_in(body: bytes) -> str:
         return ""
     try:
         return msgspec.json.decode(body, type=ActionRequest).uid
-    except msgspec.DecodeError as problem:
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as problem:
         raise Refused(BAD_REQUEST, f"the body is not as described: {problem}") from None
 
 

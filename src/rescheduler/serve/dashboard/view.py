@@ -71,6 +71,14 @@ class About:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Doubt:
+    resource: str
+    reason: str
+    seconds: float
+    """Since when nothing is heard of it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Told:
     """By a demo, beside what happens."""
 
@@ -98,6 +106,10 @@ class View:
     """PodMigrations, whole, by namespace and name."""
     plans: Mapping[str, Object] = field(default_factory=dict)
     """ReschedulePlans by name."""
+    is_listing: bool = False
+    """Both are followed from the first look on, and not all of them has come yet."""
+    doubts: Sequence[Doubt] = ()
+    """About both: where there are any, what is known is not what there is."""
     steps: Mapping[str, Sequence[tuple[str, datetime]]] = field(default_factory=dict)
     """By UID of a PodMigration: steps as they were seen to begin."""
     points: Sequence[HistoryPoint] = ()

@@ -11,10 +11,13 @@ import subprocess
 import sys
 import termios
 import time
+import urllib.error
+import urllib.request
 import xml.dom.minidom
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -27,6 +30,7 @@ from rescheduler.config import Configuration, Extender, LearnedPatience, UsageSe
 from rescheduler.simulation.contending import Contender
 from rescheduler.simulation.dips import Cause
 from rescheduler.simulation.summaries import Course, Summary
+from tests.scenarios.looking import free_port
 from tests.unit.cli.running import Command
 
 SMALL = ("simulate", "--nodes", "4", "--pods", "40", "--hours", "0.3", "--seed", "3")
@@ -274,6 +278,30 @@ def test_interrupted_it_ends_at_once_and_leaves_no_process() -> None:
     assert not any(map(_lives, children))
 
 
+def test_it_is_shown_in_a_browser_while_it_plays() -> None:
+    port = free_port()
+    arguments = [*SMALL, "--compare", "none,LoadBalancing", "--web", "--port", str(port), "-q"]
+    process = subprocess.Popen(
+        [sys.executable, "-m", "rescheduler", *arguments, "--hours", "24"],
+        stdout=subprocess.PIPE,
+        start_new_session=True,
+    )
+    assert process.stdout is not None
+    try:
+        # Of nobody at work there is nothing to be seen: the first one has no page.
+        said = process.stdout.readline().decode()
+        assert said == f"LoadBalancing: Dashboard: http://localhost:{port}\n"
+        assert process.stdout.readline().startswith(b"Token to approve")
+        stands = _overview(port)
+    finally:
+        with suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGINT)
+        process.communicate(timeout=60)
+    assert stands["story"]["sentence"] == "rescheduler simulate: LoadBalancing, 24 hours"
+    assert stands["nodes"] > 1
+    assert process.returncode == 130
+
+
 def test_how_far_each_has_come_is_one_line_of_the_terminal_that_shows_it() -> None:
     ours, theirs = pty.openpty()
     fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 30, 0, 0))
@@ -300,6 +328,20 @@ def _all_of(terminal: int) -> str:
         while part := stream.read(4096):
             found += part
     return found.decode()
+
+
+def _overview(port: int) -> Any:  # noqa: ANN401
+    """As soon as something is known of the cluster."""
+    deadline = time.monotonic() + 60
+    while True:
+        try:
+            with urllib.request.urlopen(f"http://localhost:{port}/api/v1alpha1/overview") as answer:
+                return json.loads(answer.read())
+        except urllib.error.HTTPError as problem:
+            with problem:
+                if problem.status != 503 or time.monotonic() > deadline:
+                    raise
+        time.sleep(0.1)
 
 
 def _lives(pid: int) -> bool:

@@ -69,8 +69,9 @@ def decided(view: View) -> Decided:
 class Users:
     """In place of an API server: who has which token, and what they see."""
 
-    def __init__(self, **seen: Iterable[str] | None) -> None:
+    def __init__(self, why_not: str = "", /, **seen: Iterable[str] | None) -> None:
         self._seen = seen
+        self._why_not = why_not
         self.asked: list[str] = []
         self.acted: list[tuple[str, Act]] = []
 
@@ -82,7 +83,8 @@ class Users:
         rights = (
             EVERYTHING if seen is None else Rights(frozenset(seen) & frozenset(await namespaces()))
         )
-        return Person(name=token, rights=rights, may_act=Permission(allowed=seen is None))
+        may_act = Permission(allowed=seen is None, why_not=self._why_not)
+        return Person(name=token, rights=rights, may_act=may_act)
 
     async def act(self, token: str, person: Person, act: Act, view: View) -> Acted:
         del person, view

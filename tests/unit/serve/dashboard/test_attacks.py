@@ -22,7 +22,7 @@ from rescheduler.serve.dashboard.view import View
 from rescheduler.serve.dashboard.working import Shared, Worker
 from tests.unit.serve.dashboard.shown import NODES, OURS, PODS, Shown, Users, shown, view_of
 
-GUEST, GREEDY, OTHER = "guest", "greedy", "other"
+ADMIN, GUEST, GREEDY, OTHER = "admin", "guest", "greedy", "other"
 SECRET = "token-that-nobody-may-read"  # noqa: S105 - of nobody
 
 
@@ -191,7 +191,14 @@ def test_what_is_too_large_is_cut_off_and_others_are_answered() -> None:
 
 @pytest.mark.parametrize(
     "host",
-    ["localhost.evil.example", "127.0.0.1.evil.example", "evil.example:80", "", "::1.x"],
+    [
+        "localhost.evil.example",
+        "127.0.0.1.evil.example",
+        "evil.example:80",
+        "",
+        "::1.x",
+        "[::1].evil.example",
+    ],
 )
 def test_a_name_that_looks_like_ours_is_not(host: str) -> None:
     with shown() as site:
@@ -210,6 +217,27 @@ def test_a_hostile_name_comes_back_as_data_only() -> None:
 # ------------------------------------------------------------------ acting, and tokens
 
 
+@pytest.mark.parametrize(
+    "body",
+    [
+        b'{"x":' + b"[" * 15_000 + b"]" * 15_000 + b"}",
+        b'{"uid":"\xff"}',
+        b"[]",
+        b'{"uid":1}',
+        b"\0",
+    ],
+    ids=["deep", "no UTF-8", "a list", "a number", "no JSON"],
+)
+def test_a_body_that_is_none_is_refused_and_fills_no_log(body: bytes) -> None:
+    users = Users(admin=None)
+    with capture_logs() as logs, shown(gate=users, actions=True) as site:
+        answer = site.ask("plans/one/approve", method="POST", body=body, token=ADMIN, **OURS)
+        assert answer.status == 400
+        assert answer.json["error"]["code"] == "BadRequest"
+    assert not [line for line in logs if line["log_level"] == "error"]
+    assert not users.acted
+
+
 class Talkative(Users):
     """Says what is in the way, wherever it is."""
 
@@ -219,7 +247,7 @@ class Talkative(Users):
 
     async def act(self, token: str, person: Person, act: Act, view: View) -> Acted:
         if act.what == "undo":
-            raise Refused(CONFLICT, self._problem)
+            raise Refused(CONFLICT, self._problem, way_out=f"see to it: {self._problem}")
         acted = await super().act(token, person, act, view)
         return Acted(plan=acted.plan, message=self._problem, changed=True)
 

@@ -10,6 +10,10 @@ import pytest
 
 from bench.big_state import BigState
 from rescheduler.controller.dashboard import questions
+from rescheduler.model.moves import NodeLoad
+from rescheduler.model.resources import CPU, MEMORY
+from rescheduler.serve.dashboard.access import Viewer
+from rescheduler.serve.dashboard.answers import Asked, overview
 from rescheduler.serve.dashboard.book import Book
 from rescheduler.serve.dashboard.documents.cluster import Cluster, ClusterPatch
 from rescheduler.serve.dashboard.rights import EVERYTHING, Rights
@@ -130,6 +134,24 @@ def test_nothing_is_sent_where_nothing_changed() -> None:
     assert book.version == before
 
 
+def test_whoever_comes_first_takes_the_whole_and_goes_on_from_there() -> None:
+    """Nobody is told what has changed since there was nothing: it is numbered all the same."""
+    big, book = BigState(NODES, PODS), Book(EVERYTHING)
+    view = view_of(big)
+    assert book.update(view, QUESTIONS.loads(view.snapshot), is_told=False) is None
+    copy = Copy(book.document())
+    big.some_events(1, 20)
+    patch = update(book, view_of(big, 2))
+    assert patch is not None
+    copy.apply(patch)
+    assert copy.readable() == Copy(book.document()).readable()
+    # Nor is anybody who has what was there before taken for one who has what is there now.
+    big.some_events(2, 20)
+    before, view = book.version, view_of(big, 3)
+    assert book.update(view, QUESTIONS.loads(view.snapshot), is_told=False) is None
+    assert book.version != before
+
+
 def test_loads_that_only_tremble_are_not_sent() -> None:
     big, book = BigState(NODES, PODS), Book(EVERYTHING)
     view = view_of(big)
@@ -140,6 +162,58 @@ def test_loads_that_only_tremble_are_not_sent() -> None:
     assert patch is not None
     assert patch.nodes is not None
     assert patch.added is None
+
+
+def test_only_what_moves_are_to_change_will_be_another() -> None:
+    """What a plan was made of trembles, too: where nothing moves, nothing is foretold."""
+    big, book = BigState(NODES, PODS), Book(EVERYTHING)
+    view = view_of(big)
+    told = decided(view)
+    nodes = tuple(
+        NodeLoad(
+            node=each.name,
+            before={},
+            after={CPU: 99.0, MEMORY: 98.0},
+            pods_before=0,
+            pods_after=0,
+            eligible=True,
+        )
+        for each in view.snapshot.nodes
+    )
+    view = replace(view, decided=replace(told, plan=replace(told.plan, nodes=nodes)))
+    update(book, view)
+    ends = {each for move in told.plan.moves for each in (move.source, move.target)}
+    assert 0 < len(ends) < NODES
+    found = book.document().nodes
+    for name, cpu, memory, *planned in zip(
+        found.name,
+        found.cpu_load,
+        found.memory_load,
+        found.cpu_planned,
+        found.memory_planned,
+        strict=True,
+    ):
+        assert planned == ([990, 980] if name in ends else [cpu, memory]), name
+    stats = overview.overview(Asked(view, Viewer(rights=EVERYTHING), QUESTIONS))
+    assert stats.overloaded.planned == NODES
+    # When all of it is done it is as it is now, until another plan is made.
+    record = {"apiVersion": "rescheduler.io/v1alpha1", "kind": "PodMigration"}
+    records = {
+        (move.namespace, move.uid): {
+            **record,
+            "metadata": {"namespace": move.namespace, "name": move.uid},
+            "spec": {"pod": {"name": move.pod, "uid": move.uid}},
+            "status": {"phase": "Completed"},
+        }
+        for move in told.plan.moves
+    }
+    view = replace(view, serial=2, records=records)
+    update(book, view)
+    found = book.document().nodes
+    assert found.cpu_planned == found.cpu_load
+    stats = overview.overview(Asked(view, Viewer(rights=EVERYTHING), QUESTIONS))
+    assert stats.overloaded.planned is None
+    assert {each.planned for each in stats.imbalance.values()} == {None}
 
 
 def test_little_by_little_a_load_is_sent_all_the_same() -> None:

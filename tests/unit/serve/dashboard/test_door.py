@@ -9,6 +9,7 @@ import random
 from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -17,6 +18,7 @@ from rescheduler.serve.dashboard import door
 from rescheduler.serve.dashboard.audience import Reader
 from rescheduler.serve.dashboard.contract import ENDPOINTS
 from rescheduler.serve.dashboard.frames import Block
+from rescheduler.serve.dashboard.view import About, Doubt
 from tests.unit.serve.dashboard.shown import (
     LATER,
     NODES,
@@ -181,6 +183,72 @@ def test_hidden_namespaces_are_in_no_answer() -> None:
         plan = site.ask("plan", token="guest").json
         assert len(plan["moves"]) + plan["hiddenMoves"] == 2
         assert site.ask("overview", token="guest").json["viewer"]["seesEverything"] is False
+
+
+def test_nor_are_those_of_whoever_decided_and_those_that_are_gone() -> None:
+    """The name of an account has that of its namespace in it; a plan may outlive a namespace."""
+    account, gone = "system:serviceaccount:team-1:decider", "team-of-yesterday"
+    move = {"namespace": gone, "pod": "web", "uid": "u", "from": "node-0001", "to": "node-0002"}
+    plan: dict[str, Any] = {
+        "apiVersion": "rescheduler.io/v1alpha1",
+        "kind": "ReschedulePlan",
+        "metadata": {"name": "one", "uid": "one", "creationTimestamp": "2026-01-01T00:00:00Z"},
+        "spec": {"moves": [move], "summary": f"makes room for {gone}/web"},
+        "status": {
+            "phase": "Completed",
+            "message": f"pod {gone}/web was moved",
+            "approval": {"decision": "approved", "by": account},
+            "observed": {"verdict": "AsPredicted", "message": "but for team-1/app-0001-0"},
+        },
+    }
+    told = About(pause=f"paused by {account}", paused_by=account)
+    view = view_of(BigState(NODES, PODS), plans={"one": plan}, about=told)
+    why_not = "no right to patch rescheduleplans in namespace team-1"
+    users = Users(why_not, admin=None, guest=["team-0"])
+    hidden, seen = ("team-1:", "team-1/", gone, "namespace team-1"), ""
+    with shown(view, users, authentication="Token", actions=True) as site:
+        for path in ("overview", "plans", "plans/one", "history"):
+            seen += site.ask(path, token="admin").body.decode()
+            text = site.ask(path, token="guest").body.decode()
+            assert not [each for each in hidden if each in text], path
+        assert not [each for each in hidden[:3] if each not in seen]
+        assert site.ask("overview", token="guest").json["viewer"]["whyNot"]
+
+
+# ------------------------------------------------------------------ what is not known yet
+
+
+def test_records_and_plans_are_waited_for_and_not_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
+    plan = {"metadata": {"name": "one", "uid": "one"}, "spec": {"moves": []}}
+    view = view_of(BigState(NODES, PODS), is_listing=True)
+    with shown(view) as site, concurrent.futures.ThreadPoolExecutor(1) as threads:
+        asked = threads.submit(site.ask, "plans")
+        # What is not in them is answered meanwhile.
+        assert site.ask("overview").status == 200
+        assert not asked.done()
+        site.change(replace(view, is_listing=False, plans={"one": plan}))
+        assert asked.result().json["total"] == 1
+    monkeypatch.setattr(door, "_LISTING_TRIES", 2)
+    with shown(view) as site:
+        assert site.ask("plans").json["total"] == 0
+
+
+def test_whoever_is_blind_for_records_and_plans_says_so() -> None:
+    doubts = [
+        Doubt(resource="podmigrations", reason="not heard of", seconds=12.34),
+        Doubt(resource="rescheduleplans", reason='may not list them in "team-1"', seconds=0),
+    ]
+    view = view_of(BigState(NODES, PODS), doubts=doubts)
+    users = Users(admin=None, guest=["team-0"])
+    with shown(view, users, authentication="Token") as site:
+        told = site.ask("overview", token="admin").json["blind"]
+        assert told[0] == {
+            "resource": "podmigrations",
+            "reason": "not heard of",
+            "seconds": 12.3,
+        }
+        assert told[1]["reason"] == doubts[1].reason
+        assert "team-1" not in str(site.ask("overview", token="guest").json["blind"])
 
 
 # ------------------------------------------------------------------ acting

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
+from rescheduler.model.objects import spec
 from rescheduler.serve.dashboard.access import Viewer
 from rescheduler.serve.dashboard.rights import Rights, Words, namespaces_of
 from rescheduler.serve.dashboard.view import Loads, Questions, View
@@ -27,6 +28,8 @@ class Asked:
 
     @cached_property
     def words(self) -> Words:
+        if self.rights.sees_everything:
+            return Words(self.rights)
         return Words.of(self.rights, self._namespaces)
 
     @property
@@ -36,6 +39,9 @@ class Asked:
         told = {namespace for namespace, _ in view.records}
         if view.decided is not None:
             told |= {each.namespace for each in view.decided.plan.moves}
+        for plan in view.plans.values():
+            moves = spec(plan).get("moves") or ()
+            told |= {each["namespace"] for each in moves if each.get("namespace")}
         return namespaces_of(view.snapshot) | told
 
     @cached_property

@@ -8,7 +8,7 @@ import numpy as np
 from rescheduler import __version__
 from rescheduler.model.published import PLANNED
 from rescheduler.serve.dashboard.answers import Asked
-from rescheduler.serve.dashboard.columns import percents
+from rescheduler.serve.dashboard.columns import ends_of_moves, percents
 from rescheduler.serve.dashboard.documents.overview import (
     BeforeAfter,
     Blind,
@@ -73,7 +73,7 @@ def viewer(asked: Asked) -> Viewer:
     elif person is None:
         why = "nobody acts without a token of their own"
     else:
-        why = person.may_act.why_not
+        why = asked.words(person.may_act.why_not)
     return Viewer(
         name=person.name if person else None,
         sees_everything=asked.rights.sees_everything,
@@ -102,7 +102,7 @@ def _pause(asked: Asked) -> PauseNote | None:
     if not about.pause and not asked.view.now.paused:
         return None
     return PauseNote(
-        by=about.paused_by,
+        by=words(about.paused_by),
         reason=words(about.paused_reason),
         since=about.paused_since,
         words=words(about.pause) or "paused",
@@ -120,6 +120,13 @@ def _blind(asked: Asked) -> list[Blind]:
         )
         for gap in view.snapshot.gaps
         if not gap.left_out
+    ] + [
+        Blind(
+            resource=each.resource,
+            reason=asked.words(each.reason),
+            seconds=round(each.seconds, 1),
+        )
+        for each in view.doubts
     ]
 
 
@@ -158,13 +165,20 @@ def balance_of(view: View, loads: Loads) -> Balance:
     return Balance(imbalance, int(is_above.sum()))
 
 
+def _is_more_to_come(view: View) -> bool:
+    moves = view.now.moves
+    return bool(moves.in_progress or moves.ending or moves.waiting or ends_of_moves(view))
+
+
 def _planned(view: View, resource: str) -> float | None:
-    plan = view.decided.plan if view.decided else None
+    plan = view.decided.plan if view.decided and _is_more_to_come(view) else None
     found = {each.resource: each.after for each in plan.imbalances} if plan else {}
     return round(found[resource], 1) if resource in found else None
 
 
 def _planned_overload(view: View) -> int | None:
+    if not _is_more_to_come(view):
+        return None
     last, plan = view.now.last_pass, view.decided.plan if view.decided else None
     if last is not None:
         return last.overloaded.get(PLANNED)

@@ -59,7 +59,8 @@ def row(plan: Object, words: Words) -> PlanRow:
         ended_at=reschedule_plan.ended_at(plan),
         expires_at=reschedule_plan.expiry_told(plan),
         decision=decision.value if decision else "",
-        decided_by=reschedule_plan.approved_by(plan) or reschedule_plan.decided_by(plan),
+        # The name of an account has the name of its namespace in it.
+        decided_by=words(reschedule_plan.approved_by(plan) or reschedule_plan.decided_by(plan)),
         undoes=reschedule_plan.undoes(plan),
         superseded_by=reschedule_plan.superseded_by(plan),
         may=_may(plan),
@@ -125,7 +126,8 @@ def observed(plan: Object, asked: Asked) -> dict[str, Any] | None:
         return None
     if asked.rights.sees_everything:
         return dict(found)
-    return {key: each for key, each in found.items() if not isinstance(each, list)}
+    told = {key: each for key, each in found.items() if not isinstance(each, list)}
+    return {**told, "message": asked.words(str(found.get("message") or ""))}
 
 
 def _moves(plan: Object, asked: Asked) -> list[PlanMove]:

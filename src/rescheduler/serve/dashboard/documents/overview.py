@@ -29,6 +29,7 @@ class PauseNote(Document):
 class BeforeAfter(Document):
     now: float | None
     planned: float | None
+    """When the latest plan is done; null: nothing is left to be done."""
 
 
 class LastPassNote(Document):
