@@ -93,6 +93,7 @@ def namespace_of(kubeconfig: str = "", context: str | None = None) -> str:
         except OSError:
             return _DEFAULT_NAMESPACE
     try:
+        _check_is_there(named or _default())
         known, current = kube_config.list_kube_config_contexts(named or _default())
     except Exception:  # noqa: BLE001 - the library raises whatever it stumbles over
         return _DEFAULT_NAMESPACE
@@ -141,10 +142,15 @@ async def _load(configuration: Any, kubeconfig: str, context: str | None) -> Non
 
 def _check_is_there(kubeconfig: str) -> None:
     # Several files may be joined; the library silently skips those that are not there.
-    if not any(Path(path).is_file() for path in kubeconfig.split(os.pathsep)):
+    there = [path for path in map(Path, kubeconfig.split(os.pathsep)) if path.is_file()]
+    if not there or not any(path.stat().st_size for path in there):
+        what = (
+            f"the kubeconfig {kubeconfig} is empty"
+            if there
+            else f"there is no kubeconfig {kubeconfig}"
+        )
         raise ConnectionSettingsError(
-            f"there is no kubeconfig {kubeconfig}; "
-            "name one by --kubeconfig, clientConnection.kubeconfig or $KUBECONFIG"
+            f"{what}; name one by --kubeconfig, clientConnection.kubeconfig or $KUBECONFIG"
         )
 
 

@@ -32,6 +32,10 @@ _LONGEST_LINE: Final = 4096
 _STARTING_SECONDS: Final = 30.0
 _HANDSHAKE_SECONDS: Final = 5.0
 _TURNS: Final = 4
+_TURNS_OF_AN_ANSWER: Final = 8
+"""Of the event loop, at most, from when a connection is let in until a request that has come whole
+is answered. In each of them so few are let in that all who come meanwhile have room beside it.
+"""
 _SWITCH_SECONDS: Final = 0.00005
 """After which whoever computes lets our thread have the interpreter. By default that is 5 ms, and a
 request waits for it a dozen times: when it comes, whenever its bytes are waited for, and after each
@@ -159,12 +163,13 @@ async def _open(door: Door) -> AsyncIterator[tuple[str, int]]:
             lambda: Guarded(connections, server),
             door.address or None,
             door.port,
-            backlog=door.most_connections,
+            backlog=max(door.most_connections // _TURNS_OF_AN_ANSWER, 1),
             ssl=door.tls,
             ssl_handshake_timeout=_HANDSHAKE_SECONDS if door.tls else None,
         )
     except OSError as problem:
         raise CannotListen(_why_not(door, problem)) from problem
+    _let_many_wait(listener, door.most_connections)
     try:
         host, port, *_ = listener.sockets[0].getsockname()
         async with door.beside():
@@ -183,6 +188,15 @@ def _dispatch(door: Door, connections: Connections) -> Answer:
         return door.dispatch(connections)
     keep = (lambda request: connections.answered(request.protocol)) if door.idle_seconds else None
     return dispatching(door.answers, door.methods, keep)
+
+
+def _let_many_wait(listener: asyncio.Server, most: int) -> None:
+    """To asyncio the backlog is also how many are let in at once: these may be few, and those whom
+    the kernel has wait for their turn many.
+    """
+    for each in listener.sockets:
+        with each.dup() as ours:
+            ours.listen(most)
 
 
 async def _turns() -> None:

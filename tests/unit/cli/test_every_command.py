@@ -42,6 +42,7 @@ def test_its_help_has_two_examples_no_types_and_its_exit_status(
 ) -> None:
     ended = rescheduler(*command, "--help")
     assert (ended.code, ended.err) == (0, "")
+    assert rescheduler(*command, "-h") == ended
     body, found, examples = ended.out.partition("\nExamples:\n")
     assert found
     runnable = [line for line in examples.splitlines() if line.startswith("  ") and "#" not in line]

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from rescheduler.errors import ConnectionSettingsError
-from rescheduler.kube.authentication import log_in
+from rescheduler.kube.authentication import log_in, namespace_of
 
 NAMES = ("staging", "production")
 
@@ -37,3 +37,20 @@ async def test_a_context_that_is_not_there_is_told_with_those_that_are(kubeconfi
     words = "has no context producton; did you mean production\\? it has production, staging$"
     with pytest.raises(ConnectionSettingsError, match=words):
         await log_in(kubeconfig, "producton")
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [(None, "there is no kubeconfig .*; name one"), ("", "the kubeconfig .* is empty; name one")],
+)
+async def test_one_that_is_not_there_or_empty_is_told_once(
+    tmp_path: Path, text: str | None, words: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    """By who logs in, and not by who only wants to know the namespace before."""
+    path = tmp_path / "kubeconfig"
+    if text is not None:
+        path.write_text(text)
+    assert namespace_of(str(path)) == "default"
+    with pytest.raises(ConnectionSettingsError, match=words):
+        await log_in(str(path))
+    assert caplog.messages == []

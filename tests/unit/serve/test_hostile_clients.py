@@ -85,6 +85,17 @@ def test_thousands_of_connections_are_bounded_and_a_probe_is_answered() -> None:
         assert ours <= guarding.MOST_CONNECTIONS + 20
 
 
+def test_of_many_who_ask_at_once_each_is_answered() -> None:
+    """More than may be open: whoever has asked is not hung up on for those who come after him."""
+    with site() as at, contextlib.ExitStack() as stack:
+        clients = []
+        for _ in range(2 * guarding.MOST_CONNECTIONS):
+            client = stack.enter_context(at.connect())
+            client.sendall(REQUEST + b"\r\n")
+            clients.append(client)
+        assert [client.recv(12) for client in clients] == [b"HTTP/1.1 200"] * len(clients)
+
+
 def test_garbage_is_refused_and_forgotten() -> None:
     luck = random.Random(1)  # noqa: S311 - repeatable
     with site() as at:
