@@ -31,7 +31,10 @@ def test_what_was_unreleased_is_released_and_the_next_has_its_place() -> None:
 
 
 def test_the_changelog_of_today_can_be_cut() -> None:
-    made = cut(versioning.CHANGELOG.read_text(), Version("99.0"), TODAY)
+    """Right after a release, as soon as it has an entry again."""
+    first = "## Unreleased\n\n### Added\n\n- One thing.\n\n## "
+    today = versioning.CHANGELOG.read_text().replace("## Unreleased\n\n## ", first)
+    made = cut(today, Version("99.0"), TODAY)
     assert "## Unreleased\n\n## 99.0 - 2026-11-20\n\n### " in made
 
 
