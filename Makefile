@@ -195,6 +195,7 @@ release: .venv/installed-dev dashboard ## Build sdist and wheel into dist/, try 
 	cd $(TRIED) && bin/rescheduler plan -f $(CURDIR)/docs/examples/uneven-cluster.json
 	sed 's/^dynamic = \["version"\]/version = "$(VERSION_NOW)"/' pyproject.toml > $(TRIED)/pyproject.toml
 	$(BIN)/cyclonedx-py environment --pyproject $(TRIED)/pyproject.toml --output-reproducible --short-PURLs -o dist/sbom.cdx.json $(TRIED)
+	$(BIN)/python -m tools.bundled dist/sbom.cdx.json
 	rm -r $(TRIED)
 	$(BIN)/python -m tools.releasing dist
 	cd dist && sha256sum *.whl *.tar.gz requirements.txt sbom.cdx.json | tee SHA256SUMS

@@ -16,6 +16,7 @@ from packaging.metadata import InvalidMetadata, Metadata
 from packaging.utils import parse_sdist_filename, parse_wheel_filename
 
 from rescheduler import __version__
+from tools import bundled
 
 MATERIALS: Final = "sbom.cdx.json"
 _IN_THE_WHEEL: Final = (
@@ -93,7 +94,8 @@ def _of_materials(path: Path) -> Iterator[str]:
     subject = (document.get("metadata") or {}).get("component") or {}
     if (subject.get("name"), subject.get("version")) != ("kube-rescheduler", __version__):
         yield f"{path.name} is about {subject.get('name')} {subject.get('version')}"
-    if missing := {"aiohttp", "kubernetes", "numpy"} - known:
+    of_the_page = {each["name"] for each in bundled.components()}
+    if missing := {"aiohttp", "kubernetes", "numpy", *of_the_page} - known:
         yield f"{path.name} does not name {', '.join(sorted(missing))}"
 
 

@@ -128,6 +128,11 @@ async def test_the_pass_goes_on_to_the_next_workload(world: World, policy: str) 
 async def test_goes_another_way_where_it_may(world: World, policy: str) -> None:
     _, empty = await stage(world, policy)
     moved, *_ = await world.pods("web")
+    await ask(world, moved, empty)
+    assert (await world.run(**NO_STRATEGY)).code == 1
+    [refused] = await world.records()
+    assert refused["status"]["reason"] == "CopyRefused", refused["status"]
+    await world.api.delete("PodMigration", world.name, refused["metadata"]["name"])
     await ask(world, moved, empty, mayRecreate=True)
     async with world.auditor() as auditor:
         run = await world.run(**NO_STRATEGY)

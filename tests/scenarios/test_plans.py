@@ -192,8 +192,8 @@ async def test_what_was_asked_for_does_not_wait(world: World) -> None:
     assert set(await world.nodes_of("web")) == {empty}
 
 
-async def test_in_dry_run_plans_are_written_and_nothing_moves(world: World) -> None:
-    full, _ = await deploy_web(world, 3)
+async def test_in_dry_run_plans_are_written_and_nothing_moves_until_it_may(world: World) -> None:
+    full, empty = await deploy_web(world, 3)
     async with world.auditor() as auditor:
         async with controller(world, mode="DryRun", reschedulingInterval="1s") as running:
             await running.says("pass ended", times=3)
@@ -210,6 +210,9 @@ async def test_in_dry_run_plans_are_written_and_nothing_moves(world: World) -> N
     said = await command(world, "approve", name_of(plan))
     assert said.code == 1
     assert "was made in mode DryRun" in said.err
+    async with controller(world, reschedulingInterval="1s", **election(world)) as running:
+        await running.says("pass ended", where=lambda line: line["moved"] > 0)
+    assert empty in await world.nodes_of("web")
 
 
 async def test_without_the_right_to_write_plans_it_says_so_once_and_moves_all_the_same(

@@ -46,7 +46,9 @@ IN_THE_SDIST = (
 )
 MATERIALS = {
     "metadata": {"component": {"name": "kube-rescheduler", "version": __version__}},
-    "components": [{"name": name} for name in ("aiohttp", "kubernetes", "numpy")],
+    "components": [
+        {"name": name} for name in ("aiohttp", "kubernetes", "numpy", "preact", "uplot")
+    ],
 }
 
 
@@ -119,5 +121,5 @@ def test_materials_of_something_else(tmp_path: Path) -> None:
     other = {"metadata": {"component": {"name": "other", "version": "1"}}, "components": []}
     assert built(tmp_path, materials=other) == [
         "sbom.cdx.json is about other 1",
-        "sbom.cdx.json does not name aiohttp, kubernetes, numpy",
+        "sbom.cdx.json does not name aiohttp, kubernetes, numpy, preact, uplot",
     ]

@@ -142,6 +142,9 @@ def test_what_would_have_to_change_for_a_pod(rescheduler: Command, tmp_path: Pat
             }
         ]
     ]
+    without = Path(asked[-1]).read_text().replace('"disabled"', '"enabled"')
+    Path(asked[-1]).write_text(without)
+    assert labelled(rescheduler(*asked).out)["May move"] == ["yes"]
 
 
 def test_nothing_has_to_change_for_a_pod_that_may_move(rescheduler: Command, cluster: str) -> None:
@@ -177,6 +180,11 @@ def test_a_node_that_is_not_emptied(rescheduler: Command, tmp_path: Path) -> Non
         if each["metadata"]["name"] == "a" and each["kind"] == "Node":
             each["metadata"]["labels"] = {"scheduler.alpha.kubernetes.io/maintenance": "true"}
     path.write_text(json.dumps(document))
+    unheeded = labelled(rescheduler("explain", "node", "a", "-f", str(path)).out)
+    assert unheeded["Notes"][0] == (
+        "a is labelled for maintenance, and NodeMaintenance is not among enabledStrategies: "
+        "nobody empties it"
+    )
     asked = ("explain", "node", "a", "-f", str(path), "--strategy", "NodeMaintenance")
     said = labelled(rescheduler(*asked).out)
     assert said["Takes pods"] == ["no: it is in maintenance"]
