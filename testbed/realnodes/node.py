@@ -64,7 +64,8 @@ _KERNEL_SETTINGS = {
 # What still has the address of a Service when the node's proxy has had its turn is of none that it
 # knows. Refused here, and not by a router, it leaves no trace in the kernel's table of connections.
 # There it would stay for two minutes as one whose address is right as it is, and whoever came by
-# the same port of the client's within them would not reach the Service, though it is known by then.
+# the same port of the client's within them would not reach the Service, though it is known by then:
+# about one new connection in twenty thousand, as ports come round after some three thousand.
 _REFUSING = f"--destination {SERVICES} --jump REJECT --reject-with icmp-net-unreachable"
 
 

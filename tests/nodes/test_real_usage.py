@@ -1,5 +1,7 @@
 """Load as kubelets measure it: a node that is hot by what its pods really use is relieved."""
 
+import pytest
+
 from testbed.api import Object
 from testbed.builders import budget, deployment, service
 from testbed.flags import METRICS_API
@@ -19,6 +21,10 @@ APART = 20.0
 """Points: the default of imbalanceThreshold."""
 UNTIL_BELIEVED = 240.0
 """Seconds: three samples are needed, one every half minute, and then a pass."""
+WHOLE = 600
+"""Seconds of the test: its waits are to name what did not come, and are longer than those of others
+together.
+"""
 
 
 def burner(name: str) -> Object:
@@ -57,6 +63,7 @@ def words(measured: dict[str, float]) -> str:
     return ", ".join(f"{node} {load:.0f} %" for node, load in sorted(measured.items()))
 
 
+@pytest.mark.timeout(WHOLE)
 async def test_a_node_that_is_hot_by_what_pods_really_use_is_relieved(
     world: World, nodes: RealNodes
 ) -> None:

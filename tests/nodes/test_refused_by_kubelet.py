@@ -13,9 +13,10 @@ from tests.scenarios.judging import assert_as_if_nothing_happened, assert_nothin
 # Of each node pods may have 500m.
 TAKEN = "400m"
 SIZE = {"resources": {"requests": {"cpu": "150m", "memory": "16Mi"}}}
-FEW = 10
-"""Pods that a ReplicaSet makes, and leaves, in the moment until we hear of the first. One that is
-steered to such a node for long makes some each second.
+FEW = 30
+"""Pods that a ReplicaSet makes, and leaves, until we have heard of the first and the API server of
+that, which takes some seconds on a busy machine. One that is steered to such a node for as long as
+a successor has to become Ready, five minutes, makes some each second.
 """
 
 
