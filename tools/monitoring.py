@@ -10,7 +10,7 @@ from rescheduler.serve.metrics.catalogue import CATALOGUE, Family
 _PAGE: Final = """# Metrics
 
 Written by `make generate` from `src/rescheduler/serve/metrics/catalogue.py`. Every replica tells all of them at `/metrics` ([operating.md](operating.md#health-and-metrics)), beside the
-`process_` ones of its process: CPU, memory, open files. No label holds the name of a pod, a node or a namespace; counts begin at zero.
+`process_` ones of its process: CPU, memory, open files. No label holds the name of a pod, a node or a namespace, but for accounts of those that evict (`user`), whose names may have one; counts begin at zero.
 
 ## Read at any time
 

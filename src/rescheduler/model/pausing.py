@@ -47,8 +47,10 @@ def pause_of(annotations: Mapping[str, str]) -> Pause | None:
 
 def paused(lease: Object, pause: Pause) -> Object:
     """The same lease, and the pause on it."""
+    says_no = _one_line(pause.reason).lower() in _NOT_PAUSED
     said = {
-        PAUSED: pause.reason or _NO_REASON,
+        # Who gives a blank as his reason, or "false", wants it paused all the same.
+        PAUSED: _NO_REASON if says_no else pause.reason,
         PAUSED_SINCE: pause.since.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
         if pause.since
         else "",

@@ -32,6 +32,12 @@ def test_what_is_written_is_read_back_and_goes_without_a_trace(pause: Pause) -> 
     assert lease["metadata"]["annotations"] == {"mine": "stays"}
 
 
+@pytest.mark.parametrize("reason", ["false", "False", " ", "\n", "true"])
+def test_whatever_the_reason_who_pauses_has_it_paused(reason: str) -> None:
+    written = paused({"metadata": {}}, Pause(by="ada", reason=reason))
+    assert pause_of(annotations_of(written)) == Pause(by="ada")
+
+
 def test_a_time_that_is_none_is_left_out() -> None:
     assert pause_of({PAUSED: "true", PAUSED_SINCE: "yesterday"}) == Pause()
     found = pause_of({PAUSED: "true", PAUSED_SINCE: "2026-03-04T05:06:07", PAUSED_BY: "ada"})

@@ -1,6 +1,7 @@
 """Every metric of ours: its name, labels and meaning. docs/metrics.md is written from it.
 
 No label holds a name that users give: pods, nodes and namespaces are in the log and the records.
+Of accounts that evict, a bounded number is named.
 """
 
 from dataclasses import dataclass
