@@ -57,8 +57,9 @@ export function connectNow(): void {
 }
 
 export async function loadMigrations(): Promise<void> {
+  const asker = token.get();
   const list = await get<MigrationList>(["migrations"], { limit: 1000 });
-  migrations.set(merged(list.items, { changed: [], removed: [] }));
+  if (token.get() === asker) migrations.set(merged(list.items, { changed: [], removed: [] }));
 }
 
 function forget(): void {
@@ -67,6 +68,7 @@ function forget(): void {
   migrations.set(null);
   points.set([]);
   clusterLoad = undefined;
+  waitingPatches = [];
 }
 
 async function event(came: ServerEvent): Promise<void> {
@@ -119,12 +121,16 @@ async function patch(change: ClusterPatch): Promise<void> {
   else if (change.version !== known?.version) await loadCluster();
 }
 
+/** Whose answer comes when somebody else has signed in is told nothing of any more. */
 async function loadOverview(): Promise<void> {
+  const asker = token.get();
   try {
-    heard(await get<Stands>(["overview"]));
+    const stands = await get<Stands>(["overview"]);
+    if (token.get() !== asker) return;
+    heard(stands);
     trouble.set(null);
   } catch (error) {
-    if (error instanceof Refused) trouble.set(error);
+    if (error instanceof Refused && token.get() === asker) trouble.set(error);
   }
 }
 
@@ -134,17 +140,21 @@ function heard(now: Stands): void {
 
 /** One at a time; patches that come meanwhile are applied behind it where they fit. */
 function loadCluster(): Promise<void> {
+  const asker = token.get();
   clusterLoad ??= (async () => {
     try {
       let state = decode(await get<Cluster>(["cluster"]));
+      if (token.get() !== asker) return;
       for (const each of waitingPatches) state = patched(state, each) ?? state;
       cluster.set(state);
       trouble.set(null);
     } catch (error) {
-      if (error instanceof Refused) trouble.set(error);
+      if (error instanceof Refused && token.get() === asker) trouble.set(error);
     } finally {
-      waitingPatches = [];
-      clusterLoad = undefined;
+      if (token.get() === asker) {
+        waitingPatches = [];
+        clusterLoad = undefined;
+      }
     }
   })();
   return clusterLoad;

@@ -1,7 +1,7 @@
 """Plans are changed by whoever has a token, and by nobody else; and what comes of it is seen."""
 
 import aiohttp
-from playwright.async_api import Browser, Page, expect
+from playwright.async_api import Browser, Page, Route, expect
 
 from tests.browser.stages import API, Stage, stage
 from tests.browser.visiting import visit
@@ -71,6 +71,34 @@ async def test_a_token_is_kept_nowhere(chromium: Browser, told: Stage) -> None:
         assert await seen.page.context.cookies() == []
         await seen.page.reload()
         await expect(seen.page.get_by_test_id("token")).to_have_text("Token")
+
+
+async def test_whoever_signs_in_has_the_view_that_they_are_on(
+    chromium: Browser, told: Stage
+) -> None:
+    """And whoever comes next sees nothing of it."""
+    refused = ("401 for GET", "Failed to load resource")
+    problem = {"code": "Unauthorized", "message": "who is that?", "field": None, "wayOut": None}
+
+    async def let_in(route: Route) -> None:
+        if "authorization" in route.request.headers:
+            await route.continue_()
+        else:
+            await route.fulfill(status=401, json={"error": problem})
+
+    for view, shown in (("settings", "settings-table"), ("migrations", "migrations-table")):
+        async with visit(chromium, told.url, expected=refused) as seen:
+            page = seen.page
+            await page.route(f"**/api/v1alpha1/{view}*", let_in)
+            await seen.open(view)
+            await expect(page.get_by_text("who is that?")).to_be_visible()
+            await _sign_in(page, told.token)
+            await expect(page.get_by_test_id(shown)).to_be_visible()
+            await expect(page.get_by_text("who is that?")).to_have_count(0)
+            await page.get_by_test_id("token").click()
+            await page.get_by_role("button", name="Forget").click()
+            await expect(page.get_by_text("who is that?")).to_be_visible()
+            await expect(page.get_by_test_id(shown)).to_have_count(0)
 
 
 async def test_without_a_token_nothing_is_changed(told: Stage) -> None:

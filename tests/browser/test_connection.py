@@ -34,3 +34,16 @@ async def test_a_page_that_never_was_connected_says_so(chromium: Browser, told: 
         await seen.page.unroute_all()
         await expect(seen.page.get_by_test_id("connection")).to_have_attribute("data-state", "open")
         await expect(seen.page.get_by_test_id("picture")).to_be_visible()
+
+
+async def test_a_server_that_is_blind_is_told(chromium: Browser, told: Stage) -> None:
+    blind = {"resource": "podmigrations", "reason": "not heard of since noon", "seconds": 75.0}
+    stands = await told.asked("overview") | {"blind": [blind]}
+    async with visit(chromium, told.url, expected=CUT) as seen:
+        # What the stream says of it next would be the truth again.
+        await seen.page.route("**/api/v1alpha1/events", lambda route: route.abort())
+        await seen.page.route("**/api/v1alpha1/overview", lambda route: route.fulfill(json=stands))
+        await seen.open()
+        banner = seen.page.get_by_test_id("blind")
+        await expect(banner).to_contain_text("podmigrations")
+        await expect(banner).to_contain_text("not heard of since noon")

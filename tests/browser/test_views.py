@@ -161,6 +161,12 @@ async def test_every_button_that_acts_has_its_command_beside_it(
         await seen.look("plan")
         curve = seen.page.locator("#curve, [aria-labelledby=curve]").first
         await expect(curve).to_contain_text("rescheduler plan --curve")
+        # And what it draws is the answer of the API.
+        await curve.get_by_role("button", name="Work out the curve").click()
+        await expect(curve.locator(".uplot canvas").first).to_be_visible()
+        points = (await told.asked("plan/curve"))["points"]
+        rows = curve.get_by_test_id("curve-table").locator("tbody tr")
+        await expect(rows).to_have_count(1 + len(points))
 
 
 async def test_settings_say_who_said_them(chromium: Browser, told: Stage) -> None:

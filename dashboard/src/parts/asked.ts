@@ -1,7 +1,8 @@
 /** What a view asks of the API, and what came of it. */
 
 import { useCallback, useEffect, useState } from "preact/hooks";
-import { get, Refused, type Query } from "../api/client";
+import { get, Refused, token, type Query } from "../api/client";
+import { useStore } from "../store";
 
 export interface Asked<T> {
   /** The last answer to this very question. */
@@ -11,9 +12,13 @@ export interface Asked<T> {
   again: () => void;
 }
 
-/** A path of null asks nothing; `news` that changes asks again, and keeps what is shown meanwhile. */
+/**
+ * A path of null asks nothing; `news` that changes asks again, and keeps what is shown meanwhile. Whoever
+ * comes with another token asks anew, and sees nothing of what the one before was answered.
+ */
 export function useAsked<T>(path: readonly string[] | null, query: Query = {}, news: unknown = 0): Asked<T> {
-  const key = path ? JSON.stringify([path, query]) : "";
+  const held = useStore(token);
+  const key = path ? JSON.stringify([path, query, held]) : "";
   const [state, setState] = useState<{ key: string; data: T | null; error: Refused | null; loading: boolean }>({
     key: "",
     data: null,

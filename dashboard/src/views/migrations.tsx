@@ -2,7 +2,7 @@
 
 import type { JSX } from "preact";
 import { useEffect, useMemo, useState } from "preact/hooks";
-import { Refused } from "../api/client";
+import { Refused, token } from "../api/client";
 import type { Migration, MigrationDocument, TimelineStep } from "../api/types";
 import { secondsBetween } from "../format";
 import { loadMigrations, migrationNews, migrations, overview } from "../live";
@@ -28,6 +28,7 @@ export function MigrationsView(): JSX.Element {
   const { t, number, duration, named } = useWords();
   const at = usePlace();
   const known = useStore(migrations);
+  const held = useStore(token);
   const now = useStore(overview)?.now;
   const [error, setError] = useState<Refused | null>(null);
   const phase = choice(at, "phase", ["all", ...PHASES], "all");
@@ -35,11 +36,12 @@ export function MigrationsView(): JSX.Element {
   const chosen = at.query.name ?? "";
   useEffect(() => {
     if (known) return;
+    setError(null);
     loadMigrations().then(
       () => setError(null),
       (reason: unknown) => reason instanceof Refused && setError(reason),
     );
-  }, [known]);
+  }, [known, held]);
   const counts = useMemo(() => {
     const found = new Map<string, number>();
     for (const each of known ?? []) found.set(each.phase, (found.get(each.phase) ?? 0) + 1);
