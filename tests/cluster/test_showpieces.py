@@ -27,7 +27,8 @@ SMALL = {
     "BENCH_SEEDS": "1",
     "BENCH_PACKING": "1",
     "BENCH_PASSES": "4",
-    "BENCH_PATIENCE_SEEDS": "0-0",  # a cluster takes four times three simulated days
+    "BENCH_PATIENCE_HOURS": "2",
+    "BENCH_PATIENCE_SEEDS": "0-0",
     "BENCH_RUNS": "1",
 }
 
