@@ -25,7 +25,7 @@ _SEEDS: Final = environ.get("BENCH_PATIENCE_SEEDS", "0-9")
 """First and last."""
 _NODES: Final = 10
 _PODS: Final = 150
-_HOURS: Final = 72.0
+_HOURS: Final = float(environ.get("BENCH_PATIENCE_HOURS", "72"))
 
 _REPEATING: Final = replace(BUILT_IN["commuting"], name="the same each day")
 _RESTLESS: Final = replace(_REPEATING, name="another each day", wander_seconds=12 * HOUR)
@@ -45,7 +45,7 @@ def measure(table: Table) -> None:
     for scenario in (_REPEATING, _RESTLESS):
         without, learnt = _compared(scenario, seeds)
         table.add_row(
-            f"three days, loads {scenario.name}, {len(seeds)} clusters: with learned patience",
+            f"{_HOURS:.0f} h, loads {scenario.name}, {len(seeds)} clusters: with learned patience",
             _in_words(learnt, len(seeds)),
             f"without: {_in_words(without, len(seeds))}",
         )

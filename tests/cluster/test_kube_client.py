@@ -58,7 +58,10 @@ async def names_of_pods(config: str, namespace: str) -> list[str]:
 )
 async def test_what_cannot_be_a_name_finds_and_changes_nothing(world: World, name: str) -> None:
     """An empty one is the address of all of them, and a slash leads elsewhere."""
-    await world.create(pod("web"))
+    web = pod("web")
+    # Nobody schedules it, so nobody else changes it.
+    web["spec"]["schedulerName"] = "nobody"
+    await world.create(web)
     async with connect(str(world.kubeconfig())) as api:
         [there] = await api.list(PODS, namespace=world.name)
         uid = there["metadata"]["uid"]

@@ -1,6 +1,7 @@
 """`make bench`: what people run to see figures must not be broken."""
 
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -26,6 +27,8 @@ SMALL = {
     "BENCH_SEEDS": "1",
     "BENCH_PACKING": "1",
     "BENCH_PASSES": "4",
+    "BENCH_PATIENCE_HOURS": "2",
+    "BENCH_PATIENCE_SEEDS": "0-0",
     "BENCH_RUNS": "1",
 }
 
@@ -40,6 +43,16 @@ def run(*arguments: str) -> subprocess.CompletedProcess[str]:
         timeout=PATIENCE_SECONDS,
         check=False,
     )
+
+
+def test_whatever_can_be_smaller_is() -> None:
+    """Or a new part is tried in full, and everybody waits for it."""
+    read = {
+        name
+        for path in (ROOT / "bench").glob("*.py")
+        for name in re.findall(r'"(BENCH_\w+)"', path.read_text())
+    }
+    assert read - {"BENCH_DATA"} == SMALL.keys()
 
 
 @pytest.mark.timeout(PATIENCE_SECONDS + 30)  # it measures many things, beside other tests

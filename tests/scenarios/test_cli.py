@@ -6,6 +6,7 @@ import re
 import yaml
 
 from testbed.builders import deployment
+from testbed.scenarios import OWNER
 from tests.scenarios.asking import ask
 from tests.scenarios.deploying import deploy_web
 from tests.scenarios.looping import as_admin, controller, election
@@ -202,6 +203,18 @@ async def test_status_names_a_failed_one_and_the_command_for_it(world: World) ->
     name = pod["metadata"]["name"]
     assert f"{world.name}/{name}: NotReadyInTime: " in told.out
     assert told.lines[-1] == f"Next:       rescheduler retry {name} -n {world.name}"
+
+
+async def test_status_leaves_nodes_that_are_not_in_scope_to_others(world: World) -> None:
+    ours, theirs = await world.add_nodes(2)
+    for node, owner in ((ours, world.name), (theirs, "others")):
+        annotations = {"rescheduler.io/maintenance-status": "2 pods left, 2 stay: why"}
+        change = {"metadata": {"annotations": annotations, "labels": {OWNER: owner}}}
+        await world.api.patch("Node", None, node, change)
+    told = await as_admin(world, "status", "--config", str(world.configuration()))
+    assert f"Stuck:      node {ours}: 2 pods left, 2 stay: why" in told.lines
+    assert told.lines[-1] == f"Next:       rescheduler drain {ours} --dry-run"
+    assert theirs not in told.out
 
 
 async def test_status_counts_who_gave_way_apart_and_calls_nobody_stuck_who_is_gone(

@@ -84,7 +84,7 @@ async def looked(
         lease=lease,
         knows_lease=knows_lease,
         installed=installed,
-        maintenance=_maintenance(snapshot),
+        maintenance=_maintenance(snapshot, configuration),
         pods=None if snapshot is None else frozenset(snapshot.pods.uids),
         missing=tuple(map(str, missing)),
         plans=plans,
@@ -191,9 +191,17 @@ async def _installed(kube: "KubeApi", configuration: config.Configuration) -> "I
     return Installed(deployment=deployment, pods=pods)
 
 
-def _maintenance(snapshot: "Snapshot | None") -> Mapping[str, str]:
+def _maintenance(
+    snapshot: "Snapshot | None", configuration: config.Configuration
+) -> Mapping[str, str]:
+    """Of nodes that are in scope: those of others are for others to empty."""
     from rescheduler.model.names import MAINTENANCE_STATUS
 
+    matches = configuration.scope.node_selector.matches
     nodes = snapshot.nodes if snapshot is not None else ()
-    told = {node.name: node.annotations.get(MAINTENANCE_STATUS, "") for node in nodes}
+    told = {
+        each.name: each.annotations.get(MAINTENANCE_STATUS, "")
+        for each in nodes
+        if matches(each.labels)
+    }
     return {name: words for name, words in told.items() if words}
