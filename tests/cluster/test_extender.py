@@ -73,15 +73,19 @@ async def test_a_burst_lands_by_what_is_really_used(own: OwnControlPlane) -> Non
     alone = imbalance(await all_placed(world, "alone", BURST), nodes)
     await world.delete_workload("alone")
     await world.wait("they are gone", lambda: _none(world, "alone"))
-    asked = await extended(own, "filter", "score", patience="1m")
+    # Named, for metrics-server may have no figure yet when a source would be chosen.
+    measured = {"source": "metrics-server", "debounce": 1}
+    asked = await extended(own, "filter", "score", patience="1m", usage=measured)
     async with asked.running():
-        await world.wait("hogs are measured", lambda: _prefers(asked, nodes))
+        await world.wait("all nodes are measured", lambda: _prefers(asked, nodes))
         await world.create(pods_of(BURST, "asked"))
         together = imbalance(await all_placed(world, "asked", BURST), nodes)
     before = imbalance(dict.fromkeys(nodes, 0), nodes)
     tell(f"imbalance {before:.1f}; after {BURST} pods {alone:.1f} alone, {together:.1f} asking us")
-    assert together < 0.75 * alone
-    assert together < before
+    # The scheduler's own wish to spread the pods of a workload weighs against us: the faster it is,
+    # the more come to hogs before we hear of them.
+    assert together < 0.9 * alone
+    assert together < 0.9 * before
 
 
 def tell(words: str) -> None:
@@ -109,9 +113,12 @@ async def _none(world: RealWorld, app: str) -> bool:
 
 
 async def _prefers(asked: Extended, nodes: list[str]) -> bool:
-    """Whether the last node, which nobody uses, is rated above the first."""
+    """Whether each node that nobody uses is rated well above all with a hog, as it is once they
+    were measured for a whole span.
+    """
     scores = await asked.scores(nodes)
-    return scores[nodes[-1]] > scores[nodes[0]]
+    hogs, free = nodes[:HOGS], nodes[HOGS:]
+    return min(scores[node] for node in free) >= max(scores[node] for node in hogs) + 5
 
 
 async def test_pods_are_scheduled_while_it_is_killed_stopped_or_answers_rubbish(

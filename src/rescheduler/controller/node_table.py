@@ -8,7 +8,7 @@ import numpy as np
 from rescheduler.config import Configuration
 from rescheduler.model import names, podmigration, resources
 from rescheduler.model.cluster import Node
-from rescheduler.model.columns import Numbers
+from rescheduler.model.columns import NONE, Numbers, PodColumns
 from rescheduler.model.maintenance import is_in_maintenance
 from rescheduler.model.objects import Object, labels
 from rescheduler.model.snapshot import Snapshot
@@ -38,12 +38,13 @@ def rules_of(configuration: Configuration) -> Rules:
 
 
 class TableMaker:
-    """Remembers how large the pods of migrations are: a steered one is gone before its successor
-    is there.
+    """Remembers how large the pods of migrations are, as a steered one is gone before its successor
+    is there; and where pods were.
     """
 
     def __init__(self) -> None:
         self._sizes: dict[str, tuple[float, float]] = {}
+        self._node_before: Numbers | None = None
 
     def make(self, snapshot: Snapshot, configuration: Configuration, at: float) -> NodeTable:
         """Of a snapshot with usage. `at`: by the clock of whoever answers."""
@@ -64,6 +65,7 @@ class TableMaker:
             in_maintenance=dict(_in_maintenance(snapshot.nodes, configuration)),
             being_emptied=dict(_being_emptied(records, snapshot)),
             steering=_steering(records),
+            arrived=self._arrived(snapshot.pods),
             taken_at=at,
         )
 
@@ -75,6 +77,17 @@ class TableMaker:
             cpu, memory = snapshot.requests[snapshot.pods.request_set[row], columns].tolist()
             kept[key] = float(cpu), float(memory)
         self._sizes = kept
+
+    def _arrived(self, pods: PodColumns) -> frozenset[str]:
+        """Also who is in another row now, and was on its node before: it is counted, too."""
+        before, self._node_before = self._node_before, pods.node
+        if before is None:
+            return frozenset()
+        has_changed = np.full(len(pods.node), fill_value=True)
+        both = min(len(before), len(pods.node))
+        has_changed[:both] = pods.node[:both] != before[:both]
+        rows = np.flatnonzero(has_changed & (pods.node != NONE) & (pods.pod_class != NONE))
+        return frozenset(pods.uids[row] for row in rows.tolist())
 
     def _promised(self, records: Mapping[str, Object], snapshot: Snapshot) -> Figures:
         """Room for copies and successors that are not there yet."""

@@ -60,6 +60,9 @@ class PlacedSince:
         heard_of = table.taken_at - _KEPT_SECONDS
         while self._placed and next(iter(self._placed.values()))[0] <= heard_of:
             self._placed.popitem(last=False)
+        # Those that the table counts already: of a fast burst, nearly all of the last second.
+        for uid in self._placed.keys() & table.arrived:
+            del self._placed[uid]
         self._table, self._sum = table, np.zeros_like(table.capacity)
         for _, node, weighs in self._placed.values():
             self._add(node, weighs, 1)

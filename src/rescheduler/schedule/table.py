@@ -75,6 +75,8 @@ class NodeTable:
     """Why nobody should come: we are emptying it."""
     steering: Mapping[str, Sequence[Steering]] = field(default_factory=dict)
     """By the UID of the owner whose pods are steered."""
+    arrived: frozenset[str] = frozenset()
+    """UIDs of pods that came to their nodes since the table before."""
     taken_at: float
     """By the clock of whoever answers."""
     taken: Figures = field(init=False)

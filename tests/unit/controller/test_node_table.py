@@ -67,6 +67,16 @@ def test_also_when_the_original_has_left() -> None:
     assert not forgotten.promised.any()
 
 
+def test_who_arrived_since_the_table_before() -> None:
+    maker, nodes = TableMaker(), [node("a"), node("b")]
+    at_first = [pod("web", "a"), pod("api", "")]
+    assert not maker.make(snapshot(nodes, at_first), DEFAULTS, 1.0).arrived
+    then = [pod("web", "a"), pod("api", "b"), pod("db", "a"), pod("new", "")]
+    assert maker.make(snapshot(nodes, then), DEFAULTS, 2.0).arrived == {"uid-api", "uid-db"}
+    assert not maker.make(snapshot(nodes, then), DEFAULTS, 3.0).arrived
+    assert not maker.make(snapshot(nodes, at_first), DEFAULTS, 4.0).arrived
+
+
 @pytest.mark.parametrize(("kind", "keeps_name"), [("StatefulSet", True), ("ReplicaSet", False)])
 def test_steering_goes_by_the_owner(kind: str, keeps_name: bool) -> None:  # noqa: FBT001
     status = {"owner": {"kind": kind, "name": "db", "uid": "owner"}}

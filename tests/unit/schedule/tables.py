@@ -1,6 +1,6 @@
 """Tables of a few nodes, and pods that are to come to them, in few words."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -28,9 +28,10 @@ def table(  # noqa: PLR0913 - all but the first are for few
     in_maintenance: tuple[str, ...] = (),
     being_emptied: tuple[str, ...] = (),
     steering: Mapping[str, list[Steering]] | None = None,
+    arrived: Iterable[str] = (),
     taken_at: float = 0.0,
 ) -> NodeTable:
-    """By node: cpu in thousandths, and memory in MiB."""
+    """By node: cpu in thousandths, and memory in MiB. `arrived`: names of pods."""
     names = tuple(used)
     numbers = {name: number for number, name in enumerate(names)}
     return NodeTable(
@@ -44,6 +45,7 @@ def table(  # noqa: PLR0913 - all but the first are for few
         in_maintenance={numbers[name]: "it is in maintenance" for name in in_maintenance},
         being_emptied={numbers[name]: "it is being emptied" for name in being_emptied},
         steering=steering or {},
+        arrived=frozenset(f"uid-{name}" for name in arrived),
         taken_at=taken_at,
     )
 

@@ -17,6 +17,20 @@ def test_counts_until_a_table_has_heard_of_it() -> None:
     assert len(since) == 0
 
 
+def test_who_has_arrived_is_not_counted_twice() -> None:
+    """Of a fast burst, all that was placed in the last second would be."""
+    since = PlacedSince()
+    other = pod("other")
+    first = table({"a": (0, 0), "b": (0, 0)}, taken_at=10.0)
+    since.note(pod("one"), "a", first, 10.9)
+    since.note(pod("two"), "b", first, 10.9)
+    soon = table({"a": (100, 100), "b": (0, 0)}, arrived=["one", "unasked"], taken_at=11.0)
+    assert since.on(soon, besides=other).tolist() == [[0.0, 0.0], [100.0, 100.0 * MI]]
+    later = table({"a": (100, 100), "b": (100, 100)}, arrived=["two"], taken_at=11.5)
+    assert not since.on(later, besides=other).any()
+    assert len(since) == 0
+
+
 def test_a_pod_that_is_asked_about_again_counts_once_and_not_for_itself() -> None:
     since = PlacedSince()
     known = table({"a": (0, 0), "b": (0, 0)}, taken_at=10.0)
