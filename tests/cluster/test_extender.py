@@ -262,7 +262,8 @@ async def test_who_stands_by_answers_too(own: OwnControlPlane, tmp_path: Path) -
             file = replica_file(world, tmp_path, port, metrics_port)
             asked = Extended(own, file, port, metrics_port)
             await stack.enter_async_context(asked.running())
-            assert await _prefers(asked, nodes)
+            scores = await asked.scores(nodes)
+            assert scores[nodes[0]] < scores[nodes[1]]
         told = await asked.says_ready()
     assert "standing by" in told
 
