@@ -183,5 +183,5 @@ def _as_run(command: Command) -> str:
     for placeholder, real in PLACEHOLDERS.items():
         text = text.replace(placeholder, real)
     if seconds := STOPPED.get(command.text):
-        text = f"timeout --preserve-status -s TERM {seconds} {text}"
+        text = f"timeout --foreground --preserve-status -s TERM {seconds} {text}"
     return text

@@ -18,7 +18,7 @@ def test_well():
     pathlib.Path("well").open("a").write("x")
 """
 _BROKEN = "def test_broken(): assert False\n"
-_MANY = "import pytest\n@pytest.mark.parametrize('n', range(6))\ndef test_many(n): assert n < 0\n"
+_MANY = "import pytest\n@pytest.mark.parametrize('n', range(9))\ndef test_many(n): assert n < 0\n"
 
 
 def run(folder: Path, text: str) -> subprocess.CompletedProcess[str]:
