@@ -1,4 +1,4 @@
-"""What the history counts of plans that are over."""
+"""What the history counts of records and plans that are over."""
 
 from typing import Any
 
@@ -30,3 +30,29 @@ def test_pods_that_moved_again_are_counted_from_the_plans(
     plans = {f"plan-{number}": _plan(f"plan-{number}", n) for number, n in enumerate(bounces)}
     with shown(view_of(BigState(4, 8), plans=plans)) as site:
         assert site.ask("history").json["bounces"] == counted
+
+
+def test_moves_are_counted_from_the_records() -> None:
+    """Who gave way to somebody else has not failed, and who has not ended is not counted."""
+    said = [
+        *[{"phase": "Completed"}] * 6,
+        *[{"phase": "Failed", "reason": "CopyNotReady"}] * 2,
+        {"phase": "Failed", "reason": "NotNow"},
+        {"phase": "InProgress", "step": "WaitReady"},
+        {"phase": "Pending"},
+    ]
+    records = {("shop", f"web-{n}"): _record(f"web-{n}", status) for n, status in enumerate(said)}
+    with shown(view_of(BigState(4, 8), records=records)) as site:
+        found = site.ask("history").json
+    assert (found["moved"], found["failed"], found["gaveWay"]) == (6, 2, 1)
+    assert found["successPercent"] == 75.0
+
+
+def _record(name: str, status: dict[str, str]) -> dict[str, Any]:
+    return {
+        "apiVersion": "rescheduler.io/v1alpha1",
+        "kind": "PodMigration",
+        "metadata": {"namespace": "shop", "name": name, "uid": name},
+        "spec": {"pod": {"name": name, "uid": f"of-{name}"}},
+        "status": status,
+    }
