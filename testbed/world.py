@@ -35,6 +35,8 @@ class World(Scene):
     token: str
     credential: str
     """The id by which the audit log tells this test's process from all others."""
+    audit_since: int
+    """Where the audit log ended before there was that token."""
     api_url: str = ""
     """Where the process under test finds the API server, if not directly: at a fault proxy."""
 
@@ -96,7 +98,9 @@ class World(Scene):
     async def auditor(self) -> AsyncIterator[Auditor]:
         # Else the audit would begin with fewer endpoints than there should be, and miss their loss.
         await self.wait("the endpoints have caught up", self._endpoints_have_caught_up)
-        async with auditing(self.instance, self.name, self.credential) as auditor:
+        async with auditing(
+            self.instance, self.name, self.credential, since=self.audit_since
+        ) as auditor:
             yield auditor
 
 
@@ -116,6 +120,7 @@ async def make_kind_of_world(
         await api.create({"kind": "Namespace", "metadata": {"name": unique}})
         for manifest in rights_within(unique):
             await api.create(manifest)
+        audit_since = instance.audit_log.stat().st_size
         token, credential = await token_of_ours(api)
         world = make(
             instance=instance,
@@ -124,6 +129,7 @@ async def make_kind_of_world(
             name=unique,
             token=token,
             credential=credential,
+            audit_since=audit_since,
         )
         await world.wait("the namespace has its service account", lambda: _has_account(api, unique))
         try:
