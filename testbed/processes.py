@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from testbed.forking import Forked
+
 WAIT_SECONDS = 120.0
 """For what should come in a few: the machine may be busy with other things."""
 
@@ -105,7 +107,7 @@ class Running(ABC):
 class Process(Running):
     """A process of this machine."""
 
-    def __init__(self, process: asyncio.subprocess.Process) -> None:
+    def __init__(self, process: asyncio.subprocess.Process | Forked) -> None:
         super().__init__()
         self.process = process
         # From the beginning on: a process whose log nobody reads stands still after a while.

@@ -9,7 +9,6 @@ import base64
 import json
 import os
 import secrets
-import sys
 from collections.abc import AsyncIterator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass
@@ -19,6 +18,7 @@ from typing import TypeVar
 from testbed.api import Api, ApiError
 from testbed.auditor import Auditor, auditing
 from testbed.faultproxy import FaultProxy
+from testbed.forking import fork
 from testbed.installing import install_rights, rights_within
 from testbed.instance import Instance
 from testbed.processes import Process
@@ -55,14 +55,12 @@ class World(Scene):
         return await self._start(*arguments)
 
     async def _start(self, *arguments: str) -> Process:
-        process = await asyncio.create_subprocess_exec(
-            *(sys.executable, "-m", "rescheduler", *arguments),
-            stdout=asyncio.subprocess.PIPE,
-            stderr=asyncio.subprocess.PIPE,
-            # A line of the log may be long: the configuration, or a plan.
-            limit=2**20,
+        process = await fork(
+            *arguments,
             # Nothing of the developer's own cluster or shell may leak in.
             env={"PATH": os.environ["PATH"], "HOME": str(self.folder)},
+            # A line of the log may be long: the configuration, or a plan.
+            limit=2**20,
         )
         return Process(process)
 
