@@ -10,8 +10,6 @@ from rescheduler.clock import Clock
 from rescheduler.config import Configuration
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from rescheduler.controller.plans.asking import Judged
     from rescheduler.kube import KubeApi
 
@@ -42,7 +40,7 @@ async def asked_for(
         say_line(f"{name} stays: {why}")
     if judged.body is None:
         say_line("nothing to move")
-        return 0 if _are_there_already(judged.stay) else _FAILED
+        return 0 if judged.are_there else _FAILED
     if asked.dry_run:
         return 0
     plan = dict(await asking.ask(kube, clock, judged.body))
@@ -58,14 +56,7 @@ async def asked_for(
         words = "error: not done in time" if is_late else "interrupted"
         tell([f"{words}; it goes on: rescheduler get plans {plan['metadata']['name']} -o wide"])
         return _FAILED if is_late else _INTERRUPTED
-    return code if _are_there_already(judged.stay) else _FAILED
-
-
-def _are_there_already(stay: "Iterable[tuple[str, str]]") -> bool:
-    """Those that stay need no move: the end is as it was wanted."""
-    from rescheduler.controller.plans.asking import ALREADY
-
-    return all(why.endswith(ALREADY) for _, why in stay)
+    return code if judged.are_there else _FAILED
 
 
 async def _wait(kube: "KubeApi", clock: Clock, plan: dict[str, Any]) -> int:

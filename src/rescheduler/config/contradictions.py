@@ -18,14 +18,13 @@ from rescheduler.config.serving import Serving
 from rescheduler.config.tls import Tls
 from rescheduler.config.usage import (
     MOST_SAMPLES,
-    PROMETHEUS,
     BasicAuth,
     PrometheusSettings,
     UsageSettings,
 )
 from rescheduler.documents import durations
 from rescheduler.documents.places import Path, Place, rendered
-from rescheduler.model.usage import REQUESTS
+from rescheduler.model.usage_sources import PROMETHEUS, REQUESTS
 
 _USAGE: Final = ("usage",)
 _PROMETHEUS: Final = ("usage", "prometheus")

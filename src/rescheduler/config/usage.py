@@ -9,12 +9,7 @@ from rescheduler.documents.durations import MILLISECOND, SECOND
 from rescheduler.documents.kinds import Count, Duration, Flag, HttpAddress, Percentage, Text
 from rescheduler.documents.name_lists import Choice
 from rescheduler.documents.settings import setting, subsection
-from rescheduler.model.usage import REQUESTS
-
-AUTO: Final = "auto"
-METRICS_SERVER: Final = "metrics-server"
-PROMETHEUS: Final = "prometheus"
-SOURCES: Final = (AUTO, REQUESTS, METRICS_SERVER, PROMETHEUS)
+from rescheduler.model import usage_sources
 
 MOST_SAMPLES: Final = 120
 """In one window: so many are kept of every node, so this bounds the memory."""
@@ -128,7 +123,7 @@ class LearnedPatience:
 class UsageSettings:
     """What nodes and pods really use, as far as somebody measures it."""
 
-    source: str = setting("source", Choice(SOURCES), default=AUTO)
+    source: str = setting("source", Choice(usage_sources.ALL), default=usage_sources.AUTO)
     """Who is asked. Default `auto`: at the start the first that answers of Prometheus (if it has a
     url), metrics-server and, as nobody measures, the requests of the pods. A source that fails
     later makes usage unknown; it is never replaced by another one in silence.

@@ -17,7 +17,7 @@ from rescheduler.config import UsageSettings
 from rescheduler.controller.leader_session import Connect
 from rescheduler.controller.settings import Settings
 from rescheduler.errors import ReschedulerError
-from rescheduler.model.usage import REQUESTS
+from rescheduler.model.usage_sources import REQUESTS
 from rescheduler.observe import Observer, observing
 
 _AGAIN_SECONDS: Final = 5.0

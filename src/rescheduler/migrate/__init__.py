@@ -5,11 +5,11 @@ undone so that it never happened, and an `Outcome` that says which and why; both
 of the migration, a PodMigration. What does not belong here: which pod should move, and where to.
 """
 
+from rescheduler.migrate.deciding.actions import Outcome
 from rescheduler.migrate.deciding.facts import Intent
-from rescheduler.migrate.deciding.outcomes import Outcome
 from rescheduler.migrate.queue.figures import Figures
 from rescheduler.migrate.queue.migrator import Migrator, migrating
-from rescheduler.migrate.record.handles import Handle
+from rescheduler.migrate.record.requesting import Handle
 
 __all__ = [
     "Figures",

@@ -7,11 +7,12 @@ character and ignores the rest; here it is an error.
 
 import enum
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final, NoReturn
 
 from rescheduler.errors import ReschedulerError
+from rescheduler.model.objects import Object, spec
 
 _NAME: Final = re.compile(r"([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]")
 _DNS_SUBDOMAIN: Final = re.compile(
@@ -302,3 +303,13 @@ def _text(value: object) -> str:
     if not isinstance(value, str):
         raise InvalidSelectorError(f"expected a string, found {_shown(repr(value))}")
     return value
+
+
+def of_network_policy(policy: Object) -> Iterator[Object]:
+    """Both of the pods that it is about and of the peers that it names."""
+    told = spec(policy)
+    yield told.get("podSelector") or {}
+    for rule in [*(told.get("ingress") or ()), *(told.get("egress") or ())]:
+        for peer in [*(rule.get("from") or ()), *(rule.get("to") or ())]:
+            if peer.get("podSelector"):
+                yield peer["podSelector"]

@@ -22,7 +22,8 @@ from rescheduler.model.columns import (
 )
 from rescheduler.model.objects import Object
 from rescheduler.model.resources import Resources
-from rescheduler.model.usage import REQUESTS, Usage
+from rescheduler.model.usage import Usage
+from rescheduler.model.usage_sources import REQUESTS
 
 Key = tuple[str, str]
 """Namespace (empty for what has none) and name."""

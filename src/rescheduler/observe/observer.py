@@ -10,11 +10,11 @@ import structlog
 
 from rescheduler.clock import Clock
 from rescheduler.config import UsageSettings
-from rescheduler.config.usage import AUTO, PROMETHEUS
 from rescheduler.kube import KubeApi, errors
 from rescheduler.model.cluster import Node
 from rescheduler.model.moves import Move
 from rescheduler.model.snapshot import Gap, Snapshot
+from rescheduler.model.usage_sources import AUTO, PROMETHEUS
 from rescheduler.observe import sources
 from rescheduler.observe.following import Follower
 from rescheduler.observe.state import ClusterState

@@ -7,9 +7,9 @@ import numpy as np
 import numpy.typing as npt
 
 from rescheduler.model import resources
-from rescheduler.model.ahead import Ahead
 from rescheduler.model.columns import NONE, Flag
 from rescheduler.model.snapshot import Snapshot
+from rescheduler.model.usage import Ahead
 
 RESOURCES: Final = (resources.CPU, resources.MEMORY)
 """What imbalance and overload are judged by: the columns of all that follows."""

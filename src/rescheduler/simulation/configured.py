@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from rescheduler.config import Configuration, LeaderElection, UsageSettings
-from rescheduler.config.usage import AUTO, PROMETHEUS
+from rescheduler.model.usage_sources import AUTO, PROMETHEUS
 
 
 def on_embedded(configuration: Configuration) -> Configuration:

@@ -14,6 +14,7 @@ from rescheduler.migrate.deciding.actions import (
     End,
     Evict,
     GiveUp,
+    Outcome,
     PatchPod,
     Rehearse,
     SetReady,
@@ -22,7 +23,6 @@ from rescheduler.migrate.deciding.actions import (
 )
 from rescheduler.migrate.deciding.deciding import decide
 from rescheduler.migrate.deciding.facts import Intent, Progress, Rehearsed, View
-from rescheduler.migrate.deciding.outcomes import Outcome
 from rescheduler.migrate.deciding.records import MigrationStatus
 from rescheduler.model import conditions, names, podmigration
 from rescheduler.model.podmigration import Phase, Reason, Step

@@ -9,11 +9,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rescheduler.config import Configuration
-from rescheduler.model.ahead import HOURS, Ahead
 from rescheduler.model.cluster import Node, Owner, Pod
 from rescheduler.model.moves import Plan
 from rescheduler.model.refusal_kinds import RefusalKind, counted
 from rescheduler.model.snapshot import Snapshot
+from rescheduler.model.usage import HOURS, Ahead
 from rescheduler.plan import plan
 from tests.unit.plan.support.clusters_by_load import (
     AS_OF,

@@ -7,11 +7,11 @@ from dataclasses import replace
 from typing import Final
 
 from rescheduler.clock import Clock
-from rescheduler.config.usage import AUTO, METRICS_SERVER
 from rescheduler.controller.dashboard.asking import questions
 from rescheduler.controller.dashboard.showing import Showing
 from rescheduler.controller.leader_session import Connect
 from rescheduler.controller.settings import Settings
+from rescheduler.model.usage_sources import AUTO, METRICS_SERVER
 from rescheduler.observe import Observer, observing
 from rescheduler.serve.dashboard.access import Gate
 from rescheduler.serve.dashboard.door import DashboardDoor

@@ -34,8 +34,6 @@ from rescheduler.wire import NAMESPACES, RESCHEDULE_PLANS
 _AGAIN: Final = "make a new one: rescheduler plan -o yaml"
 _CLOCKS_DIFFER_SECONDS: Final = 300.0
 """So much is no reason to refuse a plan."""
-ALREADY: Final = " already"
-"""So ends why a pod stays that is where it is wanted."""
 
 
 class Refused(ReschedulerError):
@@ -52,6 +50,8 @@ class Judged:
     """Pods that do not move, with every reason."""
     body: Object | None
     """The plan that is to be written; None: nothing is left of it."""
+    are_there: bool
+    """Those that stay, if any, are where they are wanted."""
 
 
 # ---------------------------------------------------------------------- from a file
@@ -88,7 +88,8 @@ async def from_file(  # noqa: PLR0913 - the flags of a command
         approved_by=by,
         all_or_nothing=all_or_nothing,
     )
-    return _judged(configuration, moves, stay, gains, made)
+    body = _body(configuration, moves, gains, made)
+    return Judged(moves=moves, stay=stay, body=body, are_there=not stay)
 
 
 def _insist_on_its_age(
@@ -183,9 +184,9 @@ def undone(
 ) -> Judged:
     """What would bring its pods back, as the cluster is now. Raises Refused: they are back."""
     name = reschedule_plan.name_of(plan)
-    moves, gone = _back(plan, plans, observer.snapshot())
+    moves, staying, are_back = _back(plan, plans, observer.snapshot())
     earlier = [each for each in _undoing(plan, plans) if reschedule_plan.counts_of(each)[0]]
-    if earlier and not moves and all(why.endswith(ALREADY) for _, why in gone):
+    if earlier and not moves and are_back:
         other = reschedule_plan.name_of(earlier[-1])
         raise Refused(
             f"plan {name} was undone already by {other}; to have it the other way again: "
@@ -194,7 +195,7 @@ def undone(
     held = judging.why_not(observer, configuration, moves)
     kept = tuple(each for each in moves if each.uid not in held)
     gains = _gains(observer, configuration, kept, f"undoes {name}")
-    stay = [*gone, *((each.full_name, held[each.uid]) for each in moves if each.uid in held)]
+    stay = (*staying, *((each.full_name, held[each.uid]) for each in moves if each.uid in held))
     made = Made(
         origin=Origin.UNDO,
         mode=configuration.mode,
@@ -202,7 +203,8 @@ def undone(
         approved_by=by,
         undoes=name,
     )
-    return _judged(configuration, kept, tuple(stay), gains, made)
+    body = _body(configuration, kept, gains, made)
+    return Judged(moves=kept, stay=stay, body=body, are_there=are_back and not held)
 
 
 def _insist_that_it_ended(plan: Object) -> None:
@@ -220,12 +222,15 @@ def _undoing(plan: Object, plans: Sequence[Object]) -> list[Object]:
 
 def _back(
     plan: Object, plans: Sequence[Object], snapshot: Snapshot
-) -> tuple[list[Move], list[tuple[str, str]]]:
-    """Moves back, the last one first; and who stays, before anybody judges."""
+) -> tuple[list[Move], list[tuple[str, str]], bool]:
+    """Moves back, the last one first; who stays, before anybody judges; and whether all of those
+    are back already.
+    """
     progress, successors = reschedule_plan.progress_of(plan), _successors(plans, snapshot)
     rows = {uid: row for row, uid in enumerate(snapshot.pods.uids) if uid}
     moves: list[Move] = []
     stay: list[tuple[str, str]] = []
+    are_back = True
     for move in reversed(reschedule_plan.moves_of(plan)):
         known = progress.get(move.uid)
         if known is None or known.state is not State.MOVED:
@@ -237,10 +242,11 @@ def _back(
         full_name = f"{move.namespace}/{name}"
         if uid not in rows:
             stay.append((full_name, f"it took the place of {move.pod}, and is gone"))
+            are_back = False
             continue
         node = snapshot.pod(rows[uid]).node
         if node == move.source:
-            stay.append((full_name, f"it is on {node}{ALREADY}"))
+            stay.append((full_name, f"it is on {node} already"))
             continue
         moves.append(
             replace(
@@ -257,7 +263,7 @@ def _back(
                 plan="",
             )
         )
-    return moves, stay
+    return moves, stay, are_back
 
 
 def _successors(plans: Sequence[Object], snapshot: Snapshot) -> dict[str, tuple[str, str]]:
@@ -304,16 +310,11 @@ async def ask(kube: KubeApi, clock: Clock, body: Object) -> Object:
     raise AssertionError("unreachable")
 
 
-def _judged(
-    configuration: Configuration,
-    moves: Sequence[Move],
-    stay: tuple[tuple[str, str], ...],
-    gains: Gains,
-    made: Made,
-) -> Judged:
+def _body(
+    configuration: Configuration, moves: Sequence[Move], gains: Gains, made: Made
+) -> Object | None:
     namespace = configuration.leader_election.resource_namespace
-    body = reschedule_plan.build(namespace, moves, gains, made) if moves else None
-    return Judged(moves=tuple(moves), stay=stay, body=body)
+    return reschedule_plan.build(namespace, moves, gains, made) if moves else None
 
 
 def _gains(

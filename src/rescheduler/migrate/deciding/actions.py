@@ -6,14 +6,27 @@ done.
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Final, Self
 
-from rescheduler.migrate.deciding.outcomes import Outcome
 from rescheduler.model.objects import Object
-from rescheduler.model.podmigration import Step
+from rescheduler.model.podmigration import Reason, Step
 
+GO_ON: Final = (
+    "it took too long, or the API server refused too often: the next run goes on from here"
+)
 Note = Mapping[str, Any]
 """Fields of `records.MigrationStatus` that are to be remembered: way, siblings, budget, ..."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outcome:
+    """How a migration ended."""
+
+    moved: bool
+    """False: the original is where it was, or was deleted by someone else; nothing of ours is left,
+    unless the reason is NotFinished."""
+    reason: Reason
+    message: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,6 +109,8 @@ class Probe:
     """Asks, by a dry run, what the API server makes of a pod of this owner."""
 
     body: Object
+    is_steered: Callable[[Object], bool]
+    """Whether this answer has our preference."""
     step: Step = Step.STEER
     note: Note = field(default_factory=dict)
 
@@ -133,12 +148,32 @@ class GiveUp:
     step: Step = Step.TAKE_BACK
     note: Note = field(default_factory=dict)
 
+    @classmethod
+    def because(cls, reason: Reason, message: str) -> Self:
+        return cls(Outcome(moved=False, reason=reason, message=message))
+
 
 @dataclass(frozen=True, slots=True)
 class End:
     outcome: Outcome
     step: Step = Step.DONE
     note: Note = field(default_factory=dict)
+
+    @classmethod
+    def because(cls, reason: Reason, message: str) -> Self:
+        return cls(Outcome(moved=False, reason=reason, message=message))
+
+    @classmethod
+    def not_now(cls, message: str) -> Self:
+        return cls.because(Reason.NOT_NOW, message)
+
+    @classmethod
+    def never(cls, message: str) -> Self:
+        return cls.because(Reason.NOT_MOVABLE, message)
+
+    @classmethod
+    def not_finished(cls) -> Self:
+        return cls.because(Reason.NOT_FINISHED, GO_ON)
 
 
 Write = (

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from rescheduler.config import Migration
 from rescheduler.migrate.deciding import naming
-from rescheduler.migrate.deciding.outcomes import Outcome
+from rescheduler.migrate.deciding.actions import Outcome
 from rescheduler.model import controllers
 from rescheduler.model.objects import Object
 from rescheduler.model.podmigration import Way

@@ -5,7 +5,7 @@ All copies are Ready before the first original leaves, else all copies are remov
 
 from typing import Final
 
-from rescheduler.migrate.deciding import records, verdicts
+from rescheduler.migrate.deciding import records
 from rescheduler.migrate.deciding.actions import GiveUp, Wait
 from rescheduler.migrate.deciding.facts import Intent, Progress, View
 from rescheduler.migrate.deciding.records import MigrationStatus
@@ -29,12 +29,12 @@ def why_wait(intent: Intent, view: View, progress: Progress) -> Wait | GiveUp | 
         waiting = f"{missing} of the {intent.group_size} of its group have not been asked for"
         is_late = progress.here_seconds > intent.settings.ready_timeout_seconds
     elif behind := [name for name, each in others.items() if not each.step.is_ready_to_go]:
-        waiting = f"not ready in its group: {verdicts.listed(behind)}"
+        waiting = f"not ready in its group: {', '.join(sorted(behind))}"
         is_late = progress.here_seconds > 2 * intent.settings.ready_timeout_seconds
     else:
         return None
     if is_late:
-        return verdicts.give_up(Reason.GROUP_FAILED, waiting)
+        return GiveUp.because(Reason.GROUP_FAILED, waiting)
     return Wait(waiting, step=Step.WAIT_GROUP)
 
 
@@ -53,7 +53,7 @@ def wait_for_leaving(intent: Intent, view: View, step: Step) -> Wait | GiveUp | 
     behind = [name for name, each in others.items() if _is_behind(each.step)]
     if not behind:
         return None
-    waiting = f"not ready to go, or finishing what they have: {verdicts.listed(behind)}"
+    waiting = f"not ready to go, or finishing what they have: {', '.join(sorted(behind))}"
     return Wait(waiting, step=step, seconds=_LOOK_AGAIN_SECONDS)
 
 
@@ -96,7 +96,7 @@ def _why_not_together(others: dict[str, MigrationStatus]) -> GiveUp | None:
     for name, each in others.items():
         if each.phase is Phase.FAILED or each.step is Step.TAKE_BACK:
             message = f"{name} of its group does not move: {each.message or each.reason}"
-            return verdicts.give_up(Reason.GROUP_FAILED, message)
+            return GiveUp.because(Reason.GROUP_FAILED, message)
     return None
 
 

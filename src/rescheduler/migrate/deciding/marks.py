@@ -1,15 +1,22 @@
-"""What an original carries while it is moved, and loses again when it was not. Pure.
+"""What pods carry of a migration. Pure.
+
+An original carries it while it is moved, and loses it again when it was not.
 
 From the beginning: whose migration it is, in labels. While its copy takes over: the lowest deletion
 cost, which makes its ReplicaSet remove it first. What stood there before, a cost that its user had
 set or the history of an earlier move, stands beside it and is given back.
+
+Its successor carries whence it came, ever after; and, for karpenter, for how long after its start
+it is not to be disrupted.
 """
 
 from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
+from rescheduler.documents import durations
 from rescheduler.migrate.deciding.actions import PatchPod
+from rescheduler.migrate.deciding.facts import Intent
 from rescheduler.model import names
 from rescheduler.model.objects import Object, annotations, labels
 from rescheduler.model.podmigration import Step
@@ -134,3 +141,48 @@ def _history(pod: Object) -> str:
 
 def _text(at: datetime) -> str:
     return at.isoformat(timespec="seconds")
+
+
+# ---------------------------------------------------------------------- on its successor
+
+
+def history(intent: Intent, at: datetime) -> Mapping[str, Any]:
+    """The change to the metadata of a successor that the workload itself has made. What may be too
+    long for a label stands in full in an annotation.
+    """
+    return {
+        "labels": {
+            names.MIGRATION_ID: intent.id,
+            names.MIGRATION_STATUS: names.STATUS_COMPLETED,
+            names.MIGRATED_FROM: names.label_value(intent.source),
+            names.MIGRATION_REASON: names.label_value(intent.strategy),
+        },
+        "annotations": {
+            names.MIGRATION_TIME: at.isoformat(timespec="seconds"),
+            names.ORIGINAL_POD: intent.uid,
+            names.ORIGINAL_POD_NAME: intent.pod,
+            names.MIGRATED_FROM: intent.source,
+            names.MIGRATION_REASON: intent.strategy,
+        },
+    }
+
+
+def has_history(pod: Object, intent: Intent) -> bool:
+    told = labels(pod)
+    is_ours = told.get(names.MIGRATION_ID) == intent.id
+    return is_ours and told.get(names.MIGRATION_STATUS) == names.STATUS_COMPLETED
+
+
+def lease(intent: Intent, target: Object | None, told: Mapping[str, str]) -> dict[str, str]:
+    """As annotations of a successor. `told`: those that it has anyway; what a user says counts.
+
+    Karpenter removes any node whose pods have room elsewhere, soon after the last that came: then a
+    pod that was moved to spread load would be evicted a minute later. This ends by itself, whatever
+    becomes of us.
+    """
+    seconds = intent.settings.do_not_disrupt_seconds
+    is_of_karpenter = target is not None and names.NODE_POOL in labels(target)
+    if not seconds or intent.asked or not is_of_karpenter or names.DO_NOT_DISRUPT in told:
+        return {}
+    text = durations.format_nanoseconds(round(seconds * durations.SECOND))
+    return {names.DO_NOT_DISRUPT: text, names.OWN_DO_NOT_DISRUPT: text}

@@ -13,8 +13,8 @@ from rescheduler.documents.places import Place, rendered
 from rescheduler.documents.settings import build as build_settings
 from rescheduler.documents.settings import document_of, section_of
 from rescheduler.migrate.deciding import naming
+from rescheduler.migrate.deciding.actions import Outcome
 from rescheduler.migrate.deciding.facts import Intent, Owner
-from rescheduler.migrate.deciding.outcomes import Outcome
 from rescheduler.model import conditions, names, podmigration
 from rescheduler.model.moves import Move, Way
 from rescheduler.model.objects import Object, labels

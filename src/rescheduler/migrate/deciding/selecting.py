@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from rescheduler.model import company, network_policies, selectors
+from rescheduler.model import company, selectors
 from rescheduler.model.objects import Object, has_ended
 from rescheduler.model.selectors import Selector
 
@@ -19,7 +19,7 @@ def of_budgets(budgets: Iterable[Object]) -> list[Selector]:
 
 
 def of_network_policies(policies: Iterable[Object]) -> list[Selector]:
-    return [_read(each) for policy in policies for each in network_policies.selectors_of(policy)]
+    return [_read(each) for policy in policies for each in selectors.of_network_policy(policy)]
 
 
 def of_pods(pods: Iterable[Object]) -> list[Selector]:

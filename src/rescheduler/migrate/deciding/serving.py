@@ -1,6 +1,6 @@
 """Whether a copy serves as its original does, or never will. Pure."""
 
-from rescheduler.migrate.deciding import selecting, timeouts, verdicts
+from rescheduler.migrate.deciding import selecting, timeouts
 from rescheduler.migrate.deciding.actions import Action, Evict, GiveUp, Wait
 from rescheduler.migrate.deciding.facts import Intent, Progress, View
 from rescheduler.migrate.deciding.surge import copies
@@ -27,13 +27,13 @@ def why_hopeless(
 ) -> GiveUp | None:
     """What no waiting can mend. `is_enough`: its containers need not run."""
     if is_terminating(copy):
-        return verdicts.give_up(Reason.COPY_LOST, "someone deleted the copy")
+        return GiveUp.because(Reason.COPY_LOST, "someone deleted the copy")
     if lost := why_target_is_lost(intent, view):
-        return verdicts.give_up(Reason.TARGET_LOST, lost)
+        return GiveUp.because(Reason.TARGET_LOST, lost)
     if changed := _why_elsewhere(intent, copy):
-        return verdicts.give_up(Reason.COPY_CHANGED, changed)
+        return GiveUp.because(Reason.COPY_CHANGED, changed)
     if failure := _why_ended(copy) or ("" if is_enough else _why_failing(copy)):
-        return verdicts.give_up(Reason.COPY_FAILED, failure)
+        return GiveUp.because(Reason.COPY_FAILED, failure)
     return _why_budgets_forbid(view, original, copy)
 
 
@@ -88,12 +88,12 @@ def _why_failing(copy: Object) -> str:
 
 def _why_budgets_forbid(view: View, original: Object, copy: Object) -> GiveUp | None:
     if several := why_several_budgets(view, original):
-        return verdicts.give_up(Reason.SEVERAL_BUDGETS, several)
+        return GiveUp.because(Reason.SEVERAL_BUDGETS, several)
     guarding = set(selecting.matching(view.budgets, labels(original)))
     if without := guarding - set(selecting.matching(view.budgets, labels(copy))):
         # It would not be counted, so what it guards would be one less once the original is gone.
-        message = f"the PodDisruptionBudget {verdicts.listed(without)} does not select the copy"
-        return verdicts.give_up(Reason.BUDGET_REFUSED, message)
+        message = f"the PodDisruptionBudget {', '.join(sorted(without))} does not select the copy"
+        return GiveUp.because(Reason.BUDGET_REFUSED, message)
     return None
 
 
@@ -102,7 +102,7 @@ def why_several_budgets(view: View, pod: Object) -> str:
     budgets = selecting.matching(view.budgets, labels(pod))
     if len(budgets) <= 1:
         return ""
-    listed = verdicts.listed(budgets)
+    listed = ", ".join(sorted(budgets))
     return f"several PodDisruptionBudgets select it, so nobody can evict it: {listed}"
 
 
@@ -114,7 +114,7 @@ def wait(
     if not waiting:
         return None
     if timeouts.prepared_seconds(intent, view, progress) > timeouts.time_to_serve(intent, view):
-        return verdicts.give_up(Reason.NOT_READY_IN_TIME, waiting)
+        return GiveUp.because(Reason.NOT_READY_IN_TIME, waiting)
     return Wait(waiting)
 
 
@@ -143,7 +143,7 @@ def why_no_endpoint(view: View, original: Object, copy: Object) -> str:
     holding = selecting.services_with(view.slices, original["metadata"]["uid"])
     serving = selecting.services_with(view.slices, copy["metadata"]["uid"], ready=True)
     if missing := holding - serving - _from_the_adoption_on(view, copy):
-        return f"the copy is not yet a ready endpoint of {verdicts.listed(missing)}"
+        return f"the copy is not yet a ready endpoint of {', '.join(sorted(missing))}"
     return ""
 
 
@@ -161,7 +161,7 @@ def _from_the_adoption_on(view: View, copy: Object) -> set[str]:
 def ask_budget(intent: Intent, original: Object, progress: Progress, step: Step) -> Action:
     if progress.budget_refused_seconds > intent.settings.budget_timeout_seconds:
         message = "a PodDisruptionBudget allows no eviction of the pod"
-        return verdicts.give_up(Reason.BUDGET_REFUSED, message)
+        return GiveUp.because(Reason.BUDGET_REFUSED, message)
     what = "asks whether the original may be evicted"
     grace = timeouts.grace(original, intent.settings)
     return Evict(what, original, grace, dry_run=True, step=step)

@@ -3,10 +3,17 @@
 from dataclasses import replace
 from datetime import datetime
 
-from rescheduler.migrate.deciding import leaving, marks, selecting, timeouts, verdicts
-from rescheduler.migrate.deciding.actions import Action, DeleteCopy, End, Evict, PatchPod, Wait
+from rescheduler.migrate.deciding import leaving, marks, selecting, timeouts
+from rescheduler.migrate.deciding.actions import (
+    Action,
+    DeleteCopy,
+    End,
+    Evict,
+    Outcome,
+    PatchPod,
+    Wait,
+)
 from rescheduler.migrate.deciding.facts import Intent, Progress, View
-from rescheduler.migrate.deciding.outcomes import Outcome
 from rescheduler.migrate.deciding.surge import replicas
 from rescheduler.model import conditions, names
 from rescheduler.model.objects import Object, is_active, is_terminating, labels, owners
@@ -58,7 +65,7 @@ def _remove_serving_copy(
         return DeleteCopy(copy)  # the budget asks for more than the workload has, copy or not
     if outcome.reason is Reason.WORKLOAD_CHANGED or _is_short(view):
         return DeleteCopy(copy)  # what is missing may need the room or the quota that it has
-    return verdicts.not_finished()
+    return End.not_finished()
 
 
 def _has_no_use(view: View) -> bool:

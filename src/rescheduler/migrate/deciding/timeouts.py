@@ -7,6 +7,7 @@ from typing import Final
 
 from rescheduler.config import Migration
 from rescheduler.documents.durations import SECOND, parse_nanoseconds
+from rescheduler.migrate.deciding.actions import Action, End, Write
 from rescheduler.migrate.deciding.facts import Intent, Progress, View
 from rescheduler.model import names
 from rescheduler.model.objects import Object, annotations
@@ -76,3 +77,13 @@ def to_the_end(pod: Object, intent: Intent, view: View) -> float:
 def for_writes(pod: Object, intent: Intent, view: View) -> float:
     """A webhook that is down, a right that was taken away: a write can fail for ever."""
     return to_the_end(pod, intent, view) + intent.settings.ready_timeout_seconds
+
+
+def in_time(action: Action, intent: Intent, view: View, progress: Progress) -> Action:
+    """The action, unless it is a write that was due long ago: then the next run goes on."""
+    pod = view.original or view.copy
+    if not pod or not isinstance(action, Write):
+        return action
+    if progress.here_seconds <= for_writes(pod, intent, view):
+        return action
+    return End.not_finished()

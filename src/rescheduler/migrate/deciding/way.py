@@ -4,9 +4,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from rescheduler.migrate.deciding.actions import Action, End
+from rescheduler.migrate.deciding.actions import Action, End, Outcome
 from rescheduler.migrate.deciding.facts import Intent, Progress, View
-from rescheduler.migrate.deciding.outcomes import Outcome
 from rescheduler.model.objects import Object
 from rescheduler.model.podmigration import Way
 

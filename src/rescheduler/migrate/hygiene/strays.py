@@ -16,7 +16,7 @@ import structlog
 from rescheduler.config import Migration, Scope
 from rescheduler.kube import KubeApi, errors
 from rescheduler.migrate.deciding import leaving, marks, timeouts
-from rescheduler.migrate.worker.writing import status_change
+from rescheduler.migrate.worker.executing import status_change
 from rescheduler.model import conditions, names, objects, podmigration
 from rescheduler.model.cluster import Pod
 from rescheduler.model.objects import Object

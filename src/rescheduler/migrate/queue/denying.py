@@ -8,7 +8,7 @@ import structlog
 
 from rescheduler.kube import errors
 from rescheduler.migrate.deciding import records
-from rescheduler.migrate.deciding.outcomes import Outcome
+from rescheduler.migrate.deciding.actions import Outcome
 from rescheduler.migrate.record.store import Store
 from rescheduler.migrate.worker.context import Context
 from rescheduler.model import podmigration
@@ -87,7 +87,7 @@ class Denials:
             subresource="status",
         )
         self._context.learn(changed)
-        if self._context.crowd.is_one_of_few(outcome.reason):
+        if self._context.is_told(outcome.reason):
             self._log.info(
                 "migration ended: it gets no target",
                 migration=metadata["name"],

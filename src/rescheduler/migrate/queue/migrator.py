@@ -17,18 +17,14 @@ from rescheduler.clock import Clock
 from rescheduler.config import Configuration
 from rescheduler.config.scheduling import SCORE
 from rescheduler.kube import KubeApi, errors
-from rescheduler.migrate.deciding.crowds import Crowd
-from rescheduler.migrate.deciding.outcomes import Outcome
-from rescheduler.migrate.queue.admission import admitted
+from rescheduler.migrate.deciding.actions import Outcome
+from rescheduler.migrate.queue.admission import Breaker, Concurrency, admitted
 from rescheduler.migrate.queue.denying import Denials
-from rescheduler.migrate.queue.figures import Figures
-from rescheduler.migrate.queue.governing import Breaker, Concurrency
-from rescheduler.migrate.queue.rests import Rests
-from rescheduler.migrate.queue.turns import Turns
+from rescheduler.migrate.queue.figures import Crowd, Figures
+from rescheduler.migrate.queue.turns import Rests, Turns
 from rescheduler.migrate.queue.workloads import Workloads
-from rescheduler.migrate.record.handles import Handle, Handles
-from rescheduler.migrate.record.lines import Key
-from rescheduler.migrate.record.requesting import Requests
+from rescheduler.migrate.record.indexes import Key
+from rescheduler.migrate.record.requesting import Handle, Handles, Requests
 from rescheduler.migrate.record.store import Store, key_of
 from rescheduler.migrate.record.upkeep import Upkeep
 from rescheduler.migrate.worker.context import Context, Planner, Unplanned
@@ -77,7 +73,7 @@ class Migrator:
         """For `run` alone, which clears it."""
         self._changed = asyncio.Event()
         self._crowd = Crowd()
-        self._store = Store(kube, clock, self._on_news, crowd=self._crowd)
+        self._store = Store(kube, clock, self._on_news, is_told=self._crowd.is_one_of_few)
         self._concurrency = Concurrency(self._settings.workers)
         self._breaker = Breaker(self._settings.circuit_breaker)
         self._namespaces = Namespaces(kube, clock)
@@ -93,7 +89,7 @@ class Migrator:
             records_concerning=self._store.concerning,
             learn=self._note,
             trouble=lambda: self._concurrency.trouble(clock.monotonic()),
-            crowd=self._crowd,
+            is_told=self._crowd.is_one_of_few,
             extender_steers=SCORE in configuration.answered,
             jitter=jitter,
         )

@@ -10,7 +10,7 @@ from typing import Any, Protocol
 
 from rescheduler.errors import ReschedulerError
 from rescheduler.kube import errors
-from rescheduler.migrate.deciding.outcomes import Outcome
+from rescheduler.migrate.deciding.actions import Outcome
 from rescheduler.model.moves import Denial, Move
 from rescheduler.model.podmigration import Reason
 

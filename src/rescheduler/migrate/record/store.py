@@ -10,9 +10,7 @@ from rescheduler.clock import Clock
 from rescheduler.errors import ReschedulerError
 from rescheduler.kube import KubeApi, ObjectNews, Pauses, Reflector, Relist, errors, follow_objects
 from rescheduler.migrate.deciding import records
-from rescheduler.migrate.deciding.crowds import Crowd
-from rescheduler.migrate.record.indexes import Index
-from rescheduler.migrate.record.lines import Key, Lines
+from rescheduler.migrate.record.indexes import Index, Key, Lines
 from rescheduler.model import podmigration
 from rescheduler.model.objects import Object, version_of
 from rescheduler.model.podmigration import Phase
@@ -34,9 +32,9 @@ class Store(Reflector[ObjectNews]):
         clock: Clock,
         tell: Callable[[], None],
         *,
-        crowd: Crowd | None = None,
+        is_told: Callable[[str], bool] = lambda _: True,
     ) -> None:
-        """`crowd`: who says how much is told of many that cannot be read."""
+        """`is_told`: whether the next of many that cannot be read is told by itself."""
         super().__init__(clock, POD_MIGRATIONS.plural, _PAUSES, Relist.ALWAYS)
         self._kube = kube
         self._tell = tell
@@ -59,7 +57,7 @@ class Store(Reflector[ObjectNews]):
         self._before_it: dict[Key, int] = {}
         """The versions that were known when the list was asked for."""
         self._was_listed = False
-        self._crowd = crowd or Crowd()
+        self._is_told = is_told
 
     async def synced(self) -> None:
         """Until all records have been listed.
@@ -216,7 +214,7 @@ class Store(Reflector[ObjectNews]):
             podmigration.insist_on_request(record)
         except (AttributeError, KeyError, TypeError, ValueError) as problem:
             # Those that are still there are met again with each list.
-            if self._crowd.is_one_of_few(_UNREADABLE):
+            if self._is_told(_UNREADABLE):
                 name = "/".join(key_of(record))
                 structlog.get_logger().warning(f"PodMigration {name} ignored: {problem!r}")
             return False

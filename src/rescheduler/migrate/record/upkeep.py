@@ -11,7 +11,7 @@ from rescheduler.clock import Clock
 from rescheduler.config import Configuration
 from rescheduler.kube import KubeApi, errors
 from rescheduler.migrate.deciding import records
-from rescheduler.migrate.record import retention, retrying
+from rescheduler.migrate.record import aftermath
 from rescheduler.migrate.record.requesting import Requests
 from rescheduler.migrate.record.store import Store
 from rescheduler.model.objects import Object
@@ -46,7 +46,7 @@ class Upkeep:
         while True:
             now = self._clock.now()
             for record in self._ours(
-                retention.outdated(self._store.all(), self._settings.retention, now)
+                aftermath.outdated(self._store.all(), self._settings.retention, now)
             ):
                 await self._delete(record)
             await self._clock.sleep(_TIDY_SECONDS)
@@ -56,9 +56,9 @@ class Upkeep:
         await self._store.synced()
         while True:
             # Hardly ever one: this is looked at often, and has to cost little.
-            in_vain = any(map(retrying.is_asked_in_vain, self._store.failed()))
+            in_vain = any(map(aftermath.is_asked_in_vain, self._store.failed()))
             found = list(self._ours(self._store.all())) if in_vain else []
-            for record in retrying.due(found, self._settings.retry, self._clock.now()):
+            for record in aftermath.due(found, self._settings.retry, self._clock.now()):
                 if is_stopping():
                     return
                 with suppress(errors.KubeError):  # tried again below

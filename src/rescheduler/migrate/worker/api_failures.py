@@ -6,8 +6,8 @@ from typing import Final
 from structlog.typing import FilteringBoundLogger
 
 from rescheduler.kube import errors
+from rescheduler.migrate.deciding.actions import Outcome
 from rescheduler.migrate.deciding.facts import Intent
-from rescheduler.migrate.deciding.outcomes import Outcome
 from rescheduler.migrate.deciding.surge import rehearsing
 from rescheduler.migrate.worker.context import Context
 from rescheduler.migrate.worker.memory import Memory

@@ -8,7 +8,6 @@ from typing import Protocol
 from rescheduler.clock import Clock
 from rescheduler.config import Migration
 from rescheduler.kube import KubeApi
-from rescheduler.migrate.deciding.crowds import Crowd
 from rescheduler.migrate.deciding.facts import Intent
 from rescheduler.migrate.worker.namespaces import Namespaces
 from rescheduler.migrate.worker.rehearsals import Rehearsals
@@ -59,8 +58,8 @@ class Context:
     """A record was written: others look at it before the watch tells."""
     trouble: Callable[[], None]
     """The API server is slow, or asks us to slow down."""
-    crowd: Crowd
-    """Of those that end before they begin, there may be thousands."""
+    is_told: Callable[[str], bool]
+    """Whether one that ends so, before it began, is told by itself: there may be thousands."""
     extender_steers: bool = False
     """A scheduler is answered by us which nodes it should rather take."""
     told: set[str] = field(default_factory=set)

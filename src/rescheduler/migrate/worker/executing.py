@@ -1,23 +1,38 @@
-"""Does one action, and remembers what it came to."""
+"""Does one action, and remembers what it came to: at most one write to the API server."""
 
-from collections.abc import Mapping
-from typing import Final
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
 
-from rescheduler.kube import errors
+from structlog.typing import FilteringBoundLogger
+
+from rescheduler.kube import KubeApi, errors
 from rescheduler.migrate.deciding import actions
-from rescheduler.migrate.deciding.actions import Action, End, GiveUp, Probe, Rehearse, Wait
+from rescheduler.migrate.deciding.actions import (
+    Action,
+    CreateBudget,
+    CreateCopy,
+    DeleteBudget,
+    DeleteCopy,
+    End,
+    Evict,
+    GiveUp,
+    LabelRecord,
+    Outcome,
+    PatchPod,
+    Probe,
+    Rehearse,
+    SetReady,
+    Wait,
+    Write,
+)
 from rescheduler.migrate.deciding.facts import Intent
-from rescheduler.migrate.deciding.outcomes import Outcome
-from rescheduler.migrate.deciding.recreate import probing
 from rescheduler.migrate.deciding.surge import rehearsing, resizing
 from rescheduler.migrate.worker.api_failures import ASK_AGAIN_SECONDS
 from rescheduler.migrate.worker.context import Context
 from rescheduler.migrate.worker.memory import Memory
-from rescheduler.migrate.worker.reading import sees_or_waits
+from rescheduler.migrate.worker.namespaces import sees_or_waits
 from rescheduler.migrate.worker.recording import Recorder
-from rescheduler.migrate.worker.telling import Telling
 from rescheduler.migrate.worker.views import Views
-from rescheduler.migrate.worker.writing import write
 from rescheduler.model.objects import Object
 from rescheduler.model.podmigration import Reason, Step
 from rescheduler.wire import POD_DISRUPTION_BUDGETS, PODS
@@ -27,12 +42,14 @@ _CANNOT_LEAVE: Final = "originals cannot be taken out of their Services before t
 
 
 class Executor:
-    def __init__(self, context: Context, recorder: Recorder, memory: Memory, told: Telling) -> None:
+    def __init__(
+        self, context: Context, recorder: Recorder, memory: Memory, log: FilteringBoundLogger
+    ) -> None:
         self._context = context
         self._clock = context.clock
         self._recorder = recorder
         self._memory = memory
-        self._told = told
+        self._log = log
 
     async def do(self, views: Views, action: Action) -> None:
         match action:
@@ -49,8 +66,8 @@ class Executor:
                 await views.wait(action.seconds)
                 if action.seconds is not None:
                     self._memory.lingering_seconds += self._clock.monotonic() - began
-            case Probe(body):
-                await self._probe(views.intent, body)
+            case Probe():
+                await self._probe(views.intent, action)
             case Rehearse():
                 await self._rehearse(views.intent, action)
             case _:
@@ -123,7 +140,7 @@ class Executor:
         is_of_one = rehearsing.is_of_admission(problem)
         told = self._context.told
         if is_of_one or _CANNOT_LEAVE not in told:
-            self._told.log.warning(_CANNOT_LEAVE, problem=problem)
+            self._log.warning(_CANNOT_LEAVE, problem=problem)
         told.add("" if is_of_one else _CANNOT_LEAVE)
 
     def _forbid_copies(self, intent: Intent, outcome: Outcome) -> None:
@@ -148,18 +165,18 @@ class Executor:
                 memory.resized = resizing.resized(read)
                 memory.resized_at = resizing.generation(read)
 
-    async def _probe(self, intent: Intent, body: Mapping[str, object]) -> None:
+    async def _probe(self, intent: Intent, action: Probe) -> None:
         memory = self._memory
         if memory.steering_since is None:
             memory.steering_since = self._clock.monotonic()
         try:
             answer = await self._context.kube.create(
-                PODS, intent.namespace, dict(body), dry_run=True
+                PODS, intent.namespace, dict(action.body), dry_run=True
             )
-            memory.steered = probing.is_steered(answer, intent)
+            memory.steered = action.is_steered(answer)
             memory.steering_refused = ""
         except (errors.Forbidden, errors.Invalid, errors.AlreadyExists) as problem:
-            self._told.log.info(
+            self._log.info(
                 "dry run refused: whether the API server steers is unknown", problem=str(problem)
             )
             # A quota has no room for one more as long as the original is there, so it can never be
@@ -176,3 +193,55 @@ def _why_refused(intent: Intent, words: str) -> str:
     """
     is_ours = intent.is_of_foreign and rehearsing.is_invalid(words)
     return words if rehearsing.is_of_admission(words) and not is_ours else ""
+
+
+# ---------------------------------------------------------------------- writes
+
+
+def status_change(
+    pod: Mapping[str, Any], conditions: Sequence[Mapping[str, Any]]
+) -> dict[str, Any]:
+    """Only as it was judged: its kubelet may be saying something else just now."""
+    version = {"resourceVersion": pod["metadata"]["resourceVersion"]}
+    return {"metadata": version, "status": {"conditions": list(conditions)}}
+
+
+async def write(kube: KubeApi, recorder: Recorder, namespace: str, action: Write) -> Object | None:
+    """What was made or changed by it, as it is now."""
+    match action:
+        case CreateCopy(body):
+            return await kube.create(PODS, namespace, dict(body))
+        case CreateBudget(body):
+            return await kube.create(POD_DISRUPTION_BUDGETS, namespace, dict(body))
+        case PatchPod(_, pod, change):
+            meta = pod["metadata"]
+            change = {"metadata": change}
+            return await kube.patch(PODS, namespace, meta["name"], uid=meta["uid"], change=change)
+        case SetReady(_, pod, conditions):
+            return await kube.patch(
+                PODS,
+                namespace,
+                pod["metadata"]["name"],
+                uid=pod["metadata"]["uid"],
+                change=status_change(pod, conditions),
+                subresource="status",
+            )
+        case Evict(_, pod, grace, dry_run):
+            meta = pod["metadata"]
+            await kube.evict(
+                namespace, meta["name"], uid=meta["uid"], grace_seconds=grace, dry_run=dry_run
+            )
+        case DeleteCopy(copy):
+            # Only as it was judged: it may serve by now, or have been adopted.
+            meta = copy["metadata"]
+            version = meta["resourceVersion"]
+            await kube.delete(
+                PODS, namespace, meta["name"], uid=meta["uid"], resource_version=version
+            )
+        case DeleteBudget(budget):
+            # Ours whatever its version, which changes with every count of its controller.
+            meta = budget["metadata"]
+            await kube.delete(POD_DISRUPTION_BUDGETS, namespace, meta["name"], uid=meta["uid"])
+        case LabelRecord(labels):
+            await recorder.label(dict(labels))
+    return None

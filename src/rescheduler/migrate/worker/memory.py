@@ -6,8 +6,8 @@ It bounds our patience. What is to be done next, the cluster and the record tell
 from dataclasses import dataclass
 from datetime import datetime
 
+from rescheduler.migrate.deciding.actions import Outcome
 from rescheduler.migrate.deciding.facts import Progress, Rehearsed, View
-from rescheduler.migrate.deciding.outcomes import Outcome
 from rescheduler.migrate.deciding.records import MigrationStatus
 from rescheduler.model import conditions
 from rescheduler.model.objects import is_terminating

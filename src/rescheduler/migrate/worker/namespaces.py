@@ -6,8 +6,16 @@ nothing.
 
 import asyncio
 from collections import Counter
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Iterable, Mapping
-from contextlib import asynccontextmanager
+from collections.abc import (
+    AsyncGenerator,
+    AsyncIterator,
+    Awaitable,
+    Callable,
+    Iterable,
+    Iterator,
+    Mapping,
+)
+from contextlib import asynccontextmanager, contextmanager
 from functools import partial
 from typing import Any, Final, Generic, TypeVar
 
@@ -24,7 +32,6 @@ from rescheduler.kube import (
     follow_objects,
     is_brief,
 )
-from rescheduler.migrate.worker.reading import sees_or_waits
 from rescheduler.migrate.worker.view_building import READ_ONCE, WATCHED, Objects
 from rescheduler.model import names
 from rescheduler.model.objects import version_of
@@ -266,3 +273,14 @@ class Namespaces:
                 return await self._kube.get(NODES, None, name)
         except errors.NotFound:
             return None
+
+
+@contextmanager
+def sees_or_waits() -> Iterator[None]:
+    """Whoever may not look decides nothing: a refusal to be read is no refusal of an action. It is
+    sat out like an outage, and left to the next run if it lasts.
+    """
+    try:
+        yield
+    except (errors.Forbidden, errors.Invalid) as problem:
+        raise errors.Unavailable(str(problem), status=problem.status) from problem

@@ -9,7 +9,7 @@ from rescheduler.kube import errors
 from rescheduler.migrate.deciding import records
 from rescheduler.migrate.deciding.records import MigrationStatus
 from rescheduler.migrate.worker.context import Context
-from rescheduler.migrate.worker.reading import sees_or_waits
+from rescheduler.migrate.worker.namespaces import sees_or_waits
 from rescheduler.model import names, objects
 from rescheduler.model.objects import Object
 from rescheduler.model.podmigration import Phase

@@ -13,9 +13,8 @@ import structlog
 
 from rescheduler.clock import Clock
 from rescheduler.kube import KubeApi, Object, errors
-from rescheduler.migrate.deciding.actions import Rehearse
+from rescheduler.migrate.deciding.actions import Outcome, Rehearse
 from rescheduler.migrate.deciding.facts import Rehearsed
-from rescheduler.migrate.deciding.outcomes import Outcome
 from rescheduler.migrate.deciding.surge import likeness, rehearsing
 from rescheduler.wire import PODS
 

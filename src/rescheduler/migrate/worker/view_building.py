@@ -1,7 +1,10 @@
-"""From the objects of a namespace to what one migration sees of them. Pure."""
+"""From the objects of a namespace to what one migration sees of them; and which changes concern it:
+it looks again for those only. Pure.
+"""
 
 from collections.abc import Iterable, Mapping
 
+from rescheduler.migrate.deciding import selecting
 from rescheduler.migrate.deciding.facts import Intent, Owner, View
 from rescheduler.migrate.deciding.surge import copies
 from rescheduler.model import objects
@@ -98,3 +101,41 @@ def _deployment(deployments: Iterable[Object], replica_set: Object | None) -> Ob
 def _is_controlled(pod: Object, owner: str) -> bool:
     reference = objects.controller(pod)
     return bool(owner) and reference is not None and reference["uid"] == owner
+
+
+# ---------------------------------------------------------------------- changes
+
+
+class Relevance:
+    def __init__(self, intent: Intent, original: Object | None = None) -> None:
+        self._owner = intent.owner.uid if intent.owner else ""
+        self._owner_name = intent.owner.name if intent.owner else ""
+        self._pods = {intent.uid}
+        self._copy = intent.copy
+        self._labels = objects.labels(original) if original else None
+
+    def is_about(self, resource: Resource, changed: Object) -> bool:
+        if resource == PODS:
+            return self._is_about_pod(changed)
+        if resource in (REPLICA_SETS, STATEFUL_SETS):
+            return bool(changed["metadata"]["uid"] == self._owner)
+        if resource == DEPLOYMENTS:
+            # The name of a ReplicaSet begins with that of its Deployment.
+            return self._owner_name.startswith(changed["metadata"]["name"] + "-")
+        if resource == ENDPOINT_SLICES:
+            return any(
+                (endpoint.get("targetRef") or {}).get("uid") in self._pods
+                for endpoint in changed.get("endpoints") or ()
+            )
+        if resource == POD_DISRUPTION_BUDGETS and self._labels is not None:
+            return bool(selecting.matching([changed], self._labels))
+        return True
+
+    def _is_about_pod(self, pod: Object) -> bool:
+        metadata = pod["metadata"]
+        if metadata["name"] == self._copy:
+            self._pods.add(metadata["uid"])
+            return True
+        controller = objects.controller(pod)
+        is_sibling = controller is not None and controller["uid"] == self._owner
+        return metadata["uid"] in self._pods or is_sibling

@@ -6,7 +6,7 @@ from typing import Final
 
 from rescheduler.kube import is_brief
 from rescheduler.migrate.deciding.facts import Intent, View
-from rescheduler.migrate.worker import relevance, view_building
+from rescheduler.migrate.worker import view_building
 from rescheduler.migrate.worker.context import Context
 from rescheduler.migrate.worker.namespaces import Namespace
 from rescheduler.migrate.worker.recording import Recorder
@@ -30,7 +30,7 @@ class Views:
         self._context = context
         self._namespace = namespace
         self._recorder = recorder
-        self._relevance = relevance.Relevance(intent)
+        self._relevance = view_building.Relevance(intent)
         self._changed = asyncio.Event()
         self._is_trusting = False
         """What watches tell: not before it was read once, and not while it may be wrong."""
@@ -124,7 +124,7 @@ class Views:
             source = self.intent.source or original["spec"].get("nodeName") or ""
             owner = view_building.owner_of(original)
             self.intent = replace(self.intent, owner=owner, source=source)
-        self._relevance = relevance.Relevance(self.intent, original)
+        self._relevance = view_building.Relevance(self.intent, original)
 
     def _records(self, view: View) -> tuple[Object, ...]:
         """Ours as we wrote it, which the watch may not have told yet, and those of others that

@@ -4,23 +4,27 @@ What is to be done next, the cluster and the record tell. So a process that dies
 followed by one that looks and goes on.
 """
 
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
 from typing import Final
 
+import structlog
+
 from rescheduler.kube import errors
-from rescheduler.migrate.deciding import actions, records, ways
+from rescheduler.migrate.deciding import actions, records
 from rescheduler.migrate.deciding.actions import (
     Action,
     End,
     GiveUp,
+    Outcome,
     Probe,
     Rehearse,
     Wait,
+    describe,
 )
-from rescheduler.migrate.deciding.deciding import decide
+from rescheduler.migrate.deciding.deciding import WAYS, decide
 from rescheduler.migrate.deciding.facts import Intent, Progress, View
-from rescheduler.migrate.deciding.outcomes import Outcome
 from rescheduler.migrate.deciding.records import InvalidRecord, MigrationStatus
 from rescheduler.migrate.deciding.way import Decider
 from rescheduler.migrate.worker.api_failures import (
@@ -32,7 +36,6 @@ from rescheduler.migrate.worker.context import Context
 from rescheduler.migrate.worker.executing import Executor
 from rescheduler.migrate.worker.memory import Memory
 from rescheduler.migrate.worker.recording import Gone, Recorder
-from rescheduler.migrate.worker.telling import Telling
 from rescheduler.migrate.worker.views import Views
 from rescheduler.model import podmigration, resources
 from rescheduler.model.objects import Object, spec
@@ -51,8 +54,7 @@ class Worker:
         self._views: Views | None = None
         self._asked_at = float("-inf")
         self._not_there = ""
-        self._told = Telling(context.crowd)
-        self._executor = Executor(context, self._recorder, self._memory, self._told)
+        self._told = _Telling(context.is_told)
 
     @property
     def step(self) -> Step:
@@ -61,7 +63,7 @@ class Worker:
     @property
     def _decider(self) -> Decider | None:
         way = self._recorder.status.way
-        return ways.of(way) if way else None
+        return WAYS[way] if way else None
 
     @property
     def record(self) -> Object:
@@ -101,7 +103,7 @@ class Worker:
             intent = records.intent_of(self.record, self._context.settings, status.owner)
         except (InvalidRecord, KeyError, ValueError, TypeError) as problem:
             outcome = Outcome(moved=False, reason=Reason.INVALID, message=str(problem))
-            if self._context.crowd.is_one_of_few(outcome.reason):
+            if self._context.is_told(outcome.reason):
                 self._told.log.warning(
                     "PodMigration is invalid",
                     migration=self.record["metadata"]["name"],
@@ -122,11 +124,13 @@ class Worker:
                 self._context.planner.forget(intent)
 
     async def _go_on(self, views: Views) -> Outcome:
-        api_failures = ApiFailures(self._context, views.intent, self._memory, views, self._told.log)
+        log = self._told.log
+        executor = Executor(self._context, self._recorder, self._memory, log)
+        api_failures = ApiFailures(self._context, views.intent, self._memory, views, log)
         while True:
             views.forget_changes()
             try:
-                action = await self._take_one(views)
+                action = await self._take_one(views, executor)
                 if isinstance(action, End):
                     return action.outcome
                 if _is_done(action):
@@ -150,13 +154,13 @@ class Worker:
 
     # ------------------------------------------------------------------ one action
 
-    async def _take_one(self, views: Views) -> Action:
+    async def _take_one(self, views: Views, executor: Executor) -> Action:
         action = await self._next(views)
         if isinstance(action, actions.PatchPod) and action.is_final and not self._recorder.is_gone:
             # Its step was written down some actions ago. Whoever has deleted the record since is
             # heard now: after this there is no way back.
             await self._recorder.refresh()
-        await self._executor.do(views, action)
+        await executor.do(views, action)
         if isinstance(action, Rehearse):
             self._asked_at = float("-inf")  # the planner has to know the size that it will have
         return action
@@ -260,3 +264,50 @@ def _is_done(action: Action) -> bool:
     if isinstance(action, actions.Evict):
         return not action.dry_run
     return not isinstance(action, Wait | Probe | Rehearse | GiveUp | End)
+
+
+class _Telling:
+    """What the log says of it: a line per action, not one per look."""
+
+    def __init__(self, is_told: Callable[[str], bool]) -> None:
+        self._is_one_of_few = is_told
+        self._said = ("", "")
+        self.log: structlog.typing.FilteringBoundLogger = structlog.get_logger()
+
+    def of(self, intent: Intent) -> None:
+        """From now on each line has what this migration is about."""
+        self.log = self.log.bind(
+            migration=intent.record,
+            pod=intent.full_name,
+            source=intent.source,
+            target=intent.target,
+            strategy=intent.strategy,
+            reason=intent.reason,
+        )
+
+    def say(self, action: Action, status: MigrationStatus) -> None:
+        detail: dict[str, object] = {}
+        match action:
+            case Wait(waiting):
+                detail = {"because": waiting}
+            case GiveUp(outcome):
+                detail = {"cause": outcome.reason, "message": outcome.message}
+            case End(outcome):
+                detail = {
+                    "moved": outcome.moved,
+                    "outcome": outcome.reason,
+                    "message": outcome.message,
+                }
+        said = (f"migration {describe(action)}", str(detail))
+        if said == self._said:
+            return
+        self._said = said
+        if isinstance(action, End) and not self._is_told(action, status):
+            return
+        alarm = isinstance(action, End) and action.outcome.reason is Reason.REPLACEMENT_NOT_READY
+        (self.log.error if alarm else self.log.info)(said[0], step=action.step.value, **detail)
+
+    def _is_told(self, end: End, status: MigrationStatus) -> bool:
+        """Of those that end before anything was done for them, not each."""
+        is_begun = end.outcome.moved or status.phase is not Phase.PENDING
+        return is_begun or self._is_one_of_few(end.outcome.reason)

@@ -26,7 +26,7 @@ from rescheduler.model.reschedule_plan.writing import (
     shares,
     text_of,
 )
-from rescheduler.model.usage import REQUESTS
+from rescheduler.model.usage_sources import REQUESTS
 
 HORIZON_SECONDS: Final = 3600.0
 """After its end: a pod that moves again within it was moved in vain, and what is measured later

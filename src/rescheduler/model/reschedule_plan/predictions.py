@@ -10,7 +10,7 @@ from typing import Any, Final
 from rescheduler.model.objects import Object, spec
 from rescheduler.model.reschedule_plan import fields
 from rescheduler.model.reschedule_plan.writing import RESOURCES, share
-from rescheduler.model.usage import REQUESTS
+from rescheduler.model.usage_sources import REQUESTS
 
 _CLOSE: Final = {REQUESTS: 1.0, "usage": 10.0}
 """By what loads are of: by so many points predictions may be wrong in the mean of the nodes. What

@@ -9,8 +9,8 @@ from typing import Final
 import msgspec
 
 from rescheduler import wire
-from rescheduler.config.usage import METRICS_SERVER
 from rescheduler.model.snapshot import Gap, Snapshot
+from rescheduler.model.usage_sources import METRICS_SERVER
 from rescheduler.observe import sources
 from rescheduler.observe.files import reading
 from rescheduler.observe.files.errors import UnusableFile, UnusableFiles

@@ -8,9 +8,9 @@ import numpy as np
 
 from rescheduler import prometheus
 from rescheduler.config import UsageSettings
-from rescheduler.config.usage import AUTO, METRICS_SERVER, PROMETHEUS
 from rescheduler.errors import ReschedulerError
 from rescheduler.kube import KubeApi
+from rescheduler.model.usage_sources import AUTO, METRICS_SERVER, PROMETHEUS
 from rescheduler.observe.usage.recalling import Past
 from rescheduler.observe.usage.samples import Sample, usable
 from rescheduler.observe.usage.sources import UsageSource

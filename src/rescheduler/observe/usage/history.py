@@ -14,7 +14,8 @@ import numpy.typing as npt
 
 from rescheduler.config import UsageSettings
 from rescheduler.documents import durations
-from rescheduler.model.usage import REQUESTS, Usage
+from rescheduler.model.usage import Usage
+from rescheduler.model.usage_sources import REQUESTS
 from rescheduler.observe.usage.node_samples import (
     CLOCKS_MAY_DIFFER_SECONDS,
     NEVER,

@@ -7,7 +7,8 @@ import numpy as np
 import numpy.typing as npt
 
 from rescheduler.config import LearnedPatience
-from rescheduler.model.usage import REQUESTS, Usage
+from rescheduler.model.usage import Usage
+from rescheduler.model.usage_sources import REQUESTS
 from rescheduler.observe.usage.placement import Placement
 from rescheduler.observe.usage.rhythms import Rhythms
 from rescheduler.observe.usage.samples import Numbers

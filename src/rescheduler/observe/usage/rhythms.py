@@ -15,7 +15,7 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from rescheduler.model.ahead import HOURS, Ahead
+from rescheduler.model.usage import HOURS, Ahead
 from rescheduler.observe.usage.samples import Numbers
 
 SLOT_SECONDS: Final = 1800.0

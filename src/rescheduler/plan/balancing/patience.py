@@ -10,7 +10,7 @@ from typing import Final
 
 import numpy as np
 
-from rescheduler.model.ahead import HOURS
+from rescheduler.model.usage import HOURS
 from rescheduler.plan.balancing.taking_part import thresholds
 from rescheduler.plan.desk import Desk
 from rescheduler.plan.loads import RESOURCES, Figures, Mask

@@ -12,7 +12,7 @@ from typing import Final
 
 import numpy as np
 
-from rescheduler.model import company, names, network_policies, pins, selectors
+from rescheduler.model import company, names, pins, selectors
 from rescheduler.model.columns import NONE
 from rescheduler.model.objects import Object, spec
 from rescheduler.model.selectors import Operator, Requirement, Selector
@@ -142,7 +142,7 @@ class Withholding:
     def _policies(self, namespace: str) -> Iterator[tuple[str, Object, None]]:
         for (where, name), raw in sorted(self._snapshot.objects.get(POLICIES, {}).items()):
             if where == namespace:
-                for asked in network_policies.selectors_of(raw):
+                for asked in selectors.of_network_policy(raw):
                     yield f"NetworkPolicy {name}", asked, None
 
     def _company(self, namespace: str) -> Iterator[tuple[str, Object | None, int]]:

@@ -335,7 +335,7 @@ def test_help_names_both_commands(rescheduler: Command) -> None:
 
 
 def test_the_command_line_starts_without_what_is_slow_to_import() -> None:
-    program = "import sys, rescheduler.cli; print(*sys.modules)"
+    program = "import sys, rescheduler.cli.app; print(*sys.modules)"
     done = subprocess.run(
         [sys.executable, "-c", program], capture_output=True, check=True, text=True
     )

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from rescheduler.config.migration import BY_NAME
-from rescheduler.migrate.deciding import ways
+from rescheduler.migrate.deciding.deciding import WAYS
 from rescheduler.model.podmigration import Way
 
 ROOT = Path(__file__).parents[4]
@@ -20,7 +20,7 @@ TOY = '''
 from rescheduler.migrate.deciding import timeouts
 from rescheduler.migrate.deciding.actions import Action, End, Evict
 from rescheduler.migrate.deciding.facts import Intent, Progress, View
-from rescheduler.migrate.deciding.outcomes import Outcome
+from rescheduler.migrate.deciding.actions import Outcome
 from rescheduler.migrate.deciding.way import NOT_FOR_IT, Case, Decider, Hindrance
 from rescheduler.model.objects import Object
 from rescheduler.model.podmigration import Reason, Way
@@ -127,11 +127,11 @@ def test_one_folder_one_row_and_its_name(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("way", Way)
 def test_each_way_is_found_by_its_name(way: Way) -> None:
-    assert ways.of(way).way is way
+    assert WAYS[way].way is way
 
 
 def test_who_can_be_two_for_a_while_is_asked_before_it_is_recreated() -> None:
-    assert [each.way.value for each in ways.IN_ORDER] == ["Surge", "Copy", "Recreate"]
+    assert [each.way.value for each in WAYS.values()] == ["Surge", "Copy", "Recreate"]
 
 
 def test_the_configuration_offers_what_the_table_says() -> None:

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from rescheduler.config import Migration, TemporaryBudget
 from rescheduler.migrate.deciding import naming, records
+from rescheduler.migrate.deciding.actions import Outcome
 from rescheduler.migrate.deciding.facts import Intent, Owner
-from rescheduler.migrate.deciding.outcomes import Outcome
 from rescheduler.migrate.deciding.records import InvalidRecord, MigrationStatus
 from rescheduler.model import names, podmigration
 from rescheduler.model.moves import Move, Way

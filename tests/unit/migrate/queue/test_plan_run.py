@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 import pytest
 
 from rescheduler.kube import errors
-from rescheduler.migrate.deciding.outcomes import Outcome
+from rescheduler.migrate.deciding.actions import Outcome
 from rescheduler.migrate.queue.plan_run import PlanRun
 from rescheduler.model.moves import Denial, Move
 from rescheduler.model.podmigration import Reason

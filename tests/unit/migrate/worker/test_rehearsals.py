@@ -9,8 +9,7 @@ import pytest
 
 from rescheduler.clock import SystemClock
 from rescheduler.kube import KubeApi, errors
-from rescheduler.migrate.deciding.actions import Rehearse
-from rescheduler.migrate.deciding.outcomes import Outcome
+from rescheduler.migrate.deciding.actions import Outcome, Rehearse
 from rescheduler.migrate.worker import rehearsals
 from rescheduler.migrate.worker.rehearsals import Rehearsals
 from rescheduler.model.podmigration import Reason

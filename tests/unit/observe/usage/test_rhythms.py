@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from rescheduler.model.ahead import HOURS, Ahead
+from rescheduler.model.usage import HOURS, Ahead
 from rescheduler.observe.usage.rhythms import SLOT_SECONDS, SLOTS, Rhythms
 
 MIDNIGHT = 1_700_006_400.0

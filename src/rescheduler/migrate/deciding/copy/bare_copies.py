@@ -8,7 +8,7 @@ import copy
 from datetime import datetime
 from typing import Any, Final
 
-from rescheduler.migrate.deciding import histories, leases
+from rescheduler.migrate.deciding import marks
 from rescheduler.migrate.deciding.facts import Intent
 from rescheduler.model import company, names, pins
 from rescheduler.model.leases import is_ours
@@ -66,8 +66,8 @@ _OF_THE_NETWORK: Final = (
 def build(
     intent: Intent, original: Object, *, at: datetime, target: Object | None = None
 ) -> dict[str, Any]:
-    history, told = histories.of(intent, at), _annotations_of(original)
-    lease = leases.of(intent, target, told)
+    history, told = marks.history(intent, at), _annotations_of(original)
+    lease = marks.lease(intent, target, told)
     in_progress = {names.MIGRATION_STATUS: names.STATUS_IN_PROGRESS}
     return {
         "apiVersion": "v1",

@@ -11,20 +11,18 @@ After that the copy is the pod.
 
 from dataclasses import replace
 
-from rescheduler.migrate.deciding import (
-    groups,
-    leaving,
-    marks,
-    missed,
-    serving,
-    timeouts,
-    two_at_once,
-    verdicts,
+from rescheduler.migrate.deciding import groups, leaving, marks, serving, timeouts, two_or_none
+from rescheduler.migrate.deciding.actions import (
+    Action,
+    CreateCopy,
+    End,
+    Evict,
+    GiveUp,
+    Outcome,
+    Wait,
 )
-from rescheduler.migrate.deciding.actions import Action, CreateCopy, End, Evict, GiveUp, Wait
 from rescheduler.migrate.deciding.copy import bare_copies
 from rescheduler.migrate.deciding.facts import Intent, Progress, View
-from rescheduler.migrate.deciding.outcomes import Outcome
 from rescheduler.migrate.deciding.taking_back import complete, take_back
 from rescheduler.model import conditions
 from rescheduler.model.objects import Object, is_active, is_terminating, labels, owners
@@ -35,7 +33,7 @@ _TAKEN_OVER = Step.HAND_OVER
 
 
 def next_action(intent: Intent, view: View, progress: Progress) -> Action:
-    return verdicts.in_time(_decide(intent, view, progress), intent, view, progress)
+    return timeouts.in_time(_decide(intent, view, progress), intent, view, progress)
 
 
 def _decide(intent: Intent, view: View, progress: Progress) -> Action:
@@ -44,7 +42,7 @@ def _decide(intent: Intent, view: View, progress: Progress) -> Action:
         if action := _live_on(intent, view, copy, progress):
             return action
         if not progress.giving_up:
-            return verdicts.give_up(
+            return GiveUp.because(
                 Reason.ORIGINAL_GONE, "the pod was deleted by someone else, or failed"
             )
     if progress.giving_up:
@@ -61,9 +59,9 @@ def _decide(intent: Intent, view: View, progress: Progress) -> Action:
 
 def _begin(intent: Intent, view: View, progress: Progress) -> Action:
     if progress.created:
-        return verdicts.give_up(Reason.COPY_LOST, "someone deleted the copy")
+        return GiveUp.because(Reason.COPY_LOST, "someone deleted the copy")
     if view.original is None:
-        return verdicts.not_now("the pod is gone")
+        return End.not_now("the pod is gone")
     action = _check(intent, view, view.original, progress)
     if isinstance(action, End) and marks.has_begun(view.original, intent.id):
         return GiveUp(action.outcome)  # the mark has to go first
@@ -72,12 +70,12 @@ def _begin(intent: Intent, view: View, progress: Progress) -> Action:
 
 def _check(intent: Intent, view: View, original: Object, progress: Progress) -> Action:
     if progress.here_seconds > timeouts.time_to_create(intent):
-        return verdicts.not_now("it took too long until a copy could be created")
+        return End.not_now("it took too long until a copy could be created")
     if problem := _why_not_now(intent, view, original, progress):
-        return verdicts.not_now(problem)
+        return End.not_now(problem)
     body = bare_copies.build(intent, original, at=progress.now, target=view.target)
     if problem := _why_never(intent, view, original, body["metadata"]["labels"]):
-        return verdicts.never(problem)
+        return End.never(problem)
     if not marks.has_begun(original, intent.id):
         return marks.begin(original, intent.id, progress.now)
     return CreateCopy(body)
@@ -90,7 +88,7 @@ def _why_not_now(intent: Intent, view: View, original: Object, progress: Progres
         return "the pod is terminating"
     if owners(original):
         return "somebody owns the pod by now"
-    if missed.is_missed(intent, original) and not conditions.holds(original, "Ready"):
+    if two_or_none.is_missed(intent, original) and not conditions.holds(original, "Ready"):
         return "the pod is not Ready"
     return progress.not_there or serving.why_target_is_lost(intent, view)
 
@@ -101,10 +99,10 @@ def _why_never(intent: Intent, view: View, original: Object, copy: dict[str, str
     if several := serving.why_several_budgets(view, original):
         return several
     known = labels(original)
-    finding = two_at_once.selecting_by(view, view.neighbours)
+    finding = two_or_none.selecting_by(view, view.neighbours)
     if any(each.matches(copy) != each.matches(known) for each in finding):
         return "a Service, budget or NetworkPolicy would not select the copy as it does the pod"
-    return two_at_once.why_adopted(view, copy, intent.copy)
+    return two_or_none.why_adopted(view, copy, intent.copy)
 
 
 # ---------------------------------------------------------------------- until the eviction
@@ -114,15 +112,15 @@ def _prepare(
     intent: Intent, view: View, original: Object, copy: Object, progress: Progress
 ) -> Action:
     if owners(original):
-        return verdicts.give_up(Reason.WORKLOAD_CHANGED, "somebody owns the pod by now")
+        return GiveUp.because(Reason.WORKLOAD_CHANGED, "somebody owns the pod by now")
     # Nobody misses one that is not Ready, so its copy need not be, either.
-    is_enough = not missed.is_missed(intent, original) and serving.is_as_far(copy, original)
+    is_enough = not two_or_none.is_missed(intent, original) and serving.is_as_far(copy, original)
     if hopeless := serving.why_hopeless(intent, view, original, copy, is_enough=is_enough):
         return hopeless
     if not is_enough and (waiting := serving.wait(intent, view, original, copy, progress)):
         return waiting
     if timeouts.prepared_seconds(intent, view, progress) > timeouts.time_to_hand_over(intent, view):
-        return verdicts.give_up(Reason.TIMED_OUT, "the API server did not let us evict the pod")
+        return GiveUp.because(Reason.TIMED_OUT, "the API server did not let us evict the pod")
     # Going back and forth between steps would cost a write each time.
     recorded = groups.own_step(intent, view)
     is_past = recorded.is_ready_to_go or recorded is Step.EVICT

@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from rescheduler.migrate.deciding import two_at_once, verdicts
+from rescheduler.migrate.deciding import two_or_none
 from rescheduler.migrate.deciding.actions import End
 from rescheduler.migrate.deciding.copy import copying
 from rescheduler.migrate.deciding.way import NOT_FOR_IT, Case, Decider, Hindrance, copy_of
@@ -15,17 +15,17 @@ def _why_not(case: Case) -> Hindrance | End | None:
     if intent.owner is not None:
         is_wanted = case.wanted is Way.COPY
         only = "only pods that nobody controls are copied"
-        return verdicts.never(only) if is_wanted else NOT_FOR_IT
+        return End.never(only) if is_wanted else NOT_FOR_IT
     # Surge is what people ask for: with a pod that nobody controls, this is it.
     if case.wanted not in (None, Way.SURGE, Way.COPY):
         return NOT_FOR_IT
     if others := [each["kind"] for each in owners(original)]:
-        return verdicts.never(f"it is owned, without being controlled, by a {others[0]}")
-    if exclusive := two_at_once.why_volumes_are_exclusive(case.view, original):
-        return verdicts.never(exclusive)
+        return End.never(f"it is owned, without being controlled, by a {others[0]}")
+    if exclusive := two_or_none.why_volumes_are_exclusive(case.view, original):
+        return End.never(exclusive)
     hinders = _why_its_work_would_begin_anew(original)
     may_begin_anew = intent.may_recreate or intent.asked
-    return verdicts.never(hinders) if hinders and not may_begin_anew else None
+    return End.never(hinders) if hinders and not may_begin_anew else None
 
 
 def _why_its_work_would_begin_anew(original: Object) -> str:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Final
 
-from rescheduler.migrate.deciding import missed, records, selecting, serving
+from rescheduler.migrate.deciding import records, selecting, serving, two_or_none
 from rescheduler.migrate.deciding.facts import Intent, Owner, Progress, View
 from rescheduler.migrate.deciding.recreate import resting, temporary_budgets
 from rescheduler.model import controllers, podmigration
@@ -59,7 +59,7 @@ def _all(
 
 def _if_it_is_missed(intent: Intent, view: View, original: Object) -> Iterator[Objection]:
     """Whatever its workload is about, it serves nobody: as long as that is so."""
-    if missed.is_missed(intent, original):
+    if two_or_none.is_missed(intent, original):
         message = "it is Ready by now, and would be missed"
         yield Objection(message, Reason.NOT_NOW, Reason.NOT_NOW)
     if ending := resting.why_ending(intent, view):

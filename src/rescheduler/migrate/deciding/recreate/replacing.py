@@ -8,18 +8,18 @@ came from, and to take away what was temporary.
 from collections.abc import Mapping
 from typing import Any
 
-from rescheduler.migrate.deciding import histories, leases
+from rescheduler.migrate.deciding import marks
 from rescheduler.migrate.deciding.actions import (
     Action,
     DeleteBudget,
     End,
     LabelRecord,
     Note,
+    Outcome,
     PatchPod,
     Wait,
 )
 from rescheduler.migrate.deciding.facts import Intent, Progress, View
-from rescheduler.migrate.deciding.outcomes import Outcome
 from rescheduler.migrate.deciding.records import is_steering
 from rescheduler.migrate.deciding.recreate import resting, temporary_budgets
 from rescheduler.model import conditions, names
@@ -42,7 +42,7 @@ def next_action(intent: Intent, view: View, progress: Progress) -> Action:
     limits = intent.settings
     if original is not None and not _is_overdue(original, progress, limits.ready_timeout_seconds):
         return _wait("the original is terminating", Step.WAIT_GONE, intent, view, progress)
-    if found is not None and (_suffices(found, progress) or histories.is_on(found, intent)):
+    if found is not None and (_suffices(found, progress) or marks.has_history(found, intent)):
         return _welcome(intent, view, progress, found)
     # Whether a controller that we do not know makes pods anew matters, however this one was.
     is_nobody_hurt = progress.unready and not (found is None and intent.is_of_foreign)
@@ -182,7 +182,7 @@ def _welcome(intent: Intent, view: View, progress: Progress, found: Object) -> A
     node, name = _node(found), _name(found)
     if node == intent.source:
         return _end(intent, view, Reason.BACK_ON_SOURCE, f"its successor {name} is on {node} again")
-    if not histories.is_on(found, intent) and not _may_not_write(intent, progress):
+    if not marks.has_history(found, intent) and not _may_not_write(intent, progress):
         change = _history(intent, view, progress, found)
         what = "marks the successor as moved"
         return PatchPod(what, found, change, step=Step.WAIT_REPLACEMENT)
@@ -204,9 +204,9 @@ def _steered_by_the_scheduler(progress: Progress) -> Note:
 
 
 def _history(intent: Intent, view: View, progress: Progress, found: Object) -> Mapping[str, Any]:
-    history = histories.of(intent, progress.now)
+    history = marks.history(intent, progress.now)
     target = view.target if _node(found) == intent.target else None
-    lease = leases.of(intent, target, annotations(found))
+    lease = marks.lease(intent, target, annotations(found))
     return {**history, "annotations": {**history["annotations"], **lease}}
 
 

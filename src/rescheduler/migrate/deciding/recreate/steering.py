@@ -13,22 +13,24 @@ eviction is accepted, undoing is taking these three away; after it there is no w
 """
 
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from rescheduler.config.migration import NO_FALLBACK
-from rescheduler.migrate.deciding import groups, marks, timeouts, verdicts
+from rescheduler.migrate.deciding import groups, marks, timeouts
 from rescheduler.migrate.deciding.actions import (
     Action,
     CreateBudget,
     DeleteBudget,
     End,
     Evict,
+    GiveUp,
     LabelRecord,
+    Outcome,
     Probe,
     Wait,
 )
 from rescheduler.migrate.deciding.facts import Intent, Owner, Progress, View
-from rescheduler.migrate.deciding.outcomes import Outcome
 from rescheduler.migrate.deciding.records import is_steering
 from rescheduler.migrate.deciding.recreate import objections, probing, replacing, temporary_budgets
 from rescheduler.model import names
@@ -111,7 +113,7 @@ def _protect(intent: Intent, view: View, progress: Progress) -> Action | None:
         return None
     if progress.here_seconds <= _time_to_protect(intent):
         return Wait(waiting, step=Step.PROTECT)
-    return verdicts.give_up(Reason.BUDGET_REFUSED, waiting)
+    return GiveUp.because(Reason.BUDGET_REFUSED, waiting)
 
 
 def _steer(
@@ -132,7 +134,7 @@ def _steer(
         message = (
             "the API server does not steer: is the admission policy rescheduler-steering installed?"
         )
-        return verdicts.give_up(Reason.NOT_STEERED, message)
+        return GiveUp.because(Reason.NOT_STEERED, message)
     if progress.steering_refused:
         # A policy of the user's would refuse the successor, too, for as long as it is steered.
         return LabelRecord({names.STEERING: None}, note={"fallback": _STEERING_REFUSED})
@@ -153,13 +155,15 @@ def _see_to_a_successor(
     if progress.steered is None or progress.steering_seconds < _time_to_stop_steering(intent):
         return _probe(intent, owner, view, original)
     message = f"it might not be made anew, for such a pod is refused: {progress.steering_refused}"
-    return verdicts.give_up(Reason.NOT_MOVABLE, message)
+    return GiveUp.because(Reason.NOT_MOVABLE, message)
 
 
 def _probe(intent: Intent, owner: Owner, view: View, original: Object) -> Probe:
     if view.workload:
-        return Probe(probing.body(intent, owner, view.workload))
-    return Probe(probing.body_like(intent, owner, original))
+        body = probing.body(intent, owner, view.workload)
+    else:
+        body = probing.body_like(intent, owner, original)
+    return Probe(body, partial(probing.is_steered, intent=intent))
 
 
 def _is_steering_late(intent: Intent, progress: Progress) -> bool:
@@ -178,7 +182,7 @@ def _evict(intent: Intent, view: View, original: Object, progress: Progress) -> 
     is_refused = progress.budget_refused_seconds > intent.settings.budget_timeout_seconds
     # Once others of its group have left, it follows when their successors are Ready.
     if is_refused and not objections.mates_have_left(intent, view):
-        return verdicts.give_up(Reason.BUDGET_REFUSED, _REFUSED)
+        return GiveUp.because(Reason.BUDGET_REFUSED, _REFUSED)
     # By these the successor is known later.
     counted = filter(is_active, view.pods) if intent.is_of_foreign else view.pods
     note["siblings"] = tuple(sorted(pod["metadata"]["uid"] for pod in counted))
@@ -191,8 +195,8 @@ def _evict(intent: Intent, view: View, original: Object, progress: Progress) -> 
 
 def _stop(intent: Intent, view: View, progress: Progress, reason: Reason, message: str) -> Action:
     if _has_begun(intent, view, progress):
-        return verdicts.give_up(reason, message)
-    return End(Outcome(moved=False, reason=reason, message=message))
+        return GiveUp.because(reason, message)
+    return End.because(reason, message)
 
 
 def _has_begun(intent: Intent, view: View, progress: Progress) -> bool:

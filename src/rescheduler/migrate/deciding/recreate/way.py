@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any, Final
 
-from rescheduler.migrate.deciding import missed, verdicts
+from rescheduler.migrate.deciding import two_or_none
 from rescheduler.migrate.deciding.actions import End
 from rescheduler.migrate.deciding.facts import Intent, View
 from rescheduler.migrate.deciding.recreate import replacing, steering
@@ -15,13 +15,15 @@ def _why_not(case: Case) -> Hindrance | End | None:
     if case.wanted not in (None, Way.RECREATE):
         return NOT_FOR_IT
     if case.intent.owner is None:
-        return verdicts.never("it cannot be evicted: nobody would make it anew")
-    may_end_first = case.intent.may_recreate or not missed.is_missed(case.intent, case.original)
+        return End.never("it cannot be evicted: nobody would make it anew")
+    may_end_first = case.intent.may_recreate or not two_or_none.is_missed(
+        case.intent, case.original
+    )
     return None if case.wanted or may_end_first else NOT_FOR_IT
 
 
 def _first_note(intent: Intent, view: View) -> Mapping[str, Any]:
-    is_unready = view.original is not None and not missed.is_missed(intent, view.original)
+    is_unready = view.original is not None and not two_or_none.is_missed(intent, view.original)
     return {"unready": True} if is_unready else {}
 
 

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping
 from datetime import datetime
 from typing import Any
 
-from rescheduler.migrate.deciding import histories, leases
+from rescheduler.migrate.deciding import marks
 from rescheduler.migrate.deciding.facts import Intent
 from rescheduler.migrate.deciding.surge import likeness, resizing
 from rescheduler.model import company, names, pins
@@ -75,7 +75,7 @@ def build(  # noqa: PLR0913
         resizing.keep(spec, original, kept)
     labels = {k: v for k, v in (metadata.get("labels") or {}).items() if k != withheld}
     annotations = metadata.get("annotations") or {}
-    history, lease = histories.of(intent, at), leases.of(intent, target, annotations)
+    history, lease = marks.history(intent, at), marks.lease(intent, target, annotations)
     sizes = {names.RESIZED: ",".join(kept)} if kept else {}
     in_progress = {names.MIGRATION_STATUS: names.STATUS_IN_PROGRESS}
     # Not a controller yet. When the ReplicaSet adopts the copy, this very entry becomes its

@@ -9,9 +9,8 @@ from dataclasses import replace
 from functools import partial
 from typing import Any, Final
 
-from rescheduler.migrate.deciding.actions import Rehearse
+from rescheduler.migrate.deciding.actions import Outcome, Rehearse
 from rescheduler.migrate.deciding.facts import Intent, Progress, Rehearsed, View
-from rescheduler.migrate.deciding.outcomes import Outcome
 from rescheduler.migrate.deciding.surge import copies, likeness, resizing, withholding
 from rescheduler.model.objects import Object, is_active
 from rescheduler.model.podmigration import Reason

@@ -15,25 +15,18 @@ after it the ReplicaSet itself keeps the number of pods right, whatever happens 
 
 from dataclasses import replace
 
-from rescheduler.migrate.deciding import (
-    groups,
-    leaving,
-    marks,
-    serving,
-    timeouts,
-    verdicts,
-)
+from rescheduler.migrate.deciding import groups, leaving, marks, serving, timeouts
 from rescheduler.migrate.deciding.actions import (
     Action,
     CreateCopy,
     End,
     Evict,
     GiveUp,
+    Outcome,
     PatchPod,
     Wait,
 )
 from rescheduler.migrate.deciding.facts import Intent, Progress, View
-from rescheduler.migrate.deciding.outcomes import Outcome
 from rescheduler.migrate.deciding.surge import copies, rehearsing, replicas, resizing, withholding
 from rescheduler.migrate.deciding.taking_back import complete, take_back
 from rescheduler.model import conditions, names, workloads
@@ -42,7 +35,7 @@ from rescheduler.model.podmigration import Reason, Step
 
 
 def next_action(intent: Intent, view: View, progress: Progress) -> Action:
-    return verdicts.in_time(_decide(intent, view, progress), intent, view, progress)
+    return timeouts.in_time(_decide(intent, view, progress), intent, view, progress)
 
 
 def _decide(intent: Intent, view: View, progress: Progress) -> Action:
@@ -73,7 +66,7 @@ def _begin(intent: Intent, view: View, progress: Progress) -> Action:
     if progress.created:
         return _why_lost(view)
     if view.original is None:
-        return verdicts.not_now("the pod is gone")
+        return End.not_now("the pod is gone")
     action = _check(intent, view, view.original, progress)
     if isinstance(action, End) and marks.has_begun(view.original, intent.id):
         return GiveUp(action.outcome)  # the mark has to go first
@@ -83,26 +76,26 @@ def _begin(intent: Intent, view: View, progress: Progress) -> Action:
 def _why_lost(view: View) -> GiveUp:
     """The garbage collector and the ReplicaSet delete copies, too."""
     if view.replica_set is None:
-        return verdicts.give_up(Reason.WORKLOAD_GONE, "its ReplicaSet is gone")
+        return GiveUp.because(Reason.WORKLOAD_GONE, "its ReplicaSet is gone")
     if changed := workloads.why_changed(view.replica_set, view.deployment):
-        return verdicts.give_up(Reason.WORKLOAD_CHANGED, changed)
-    return verdicts.give_up(Reason.COPY_LOST, "someone deleted the copy")
+        return GiveUp.because(Reason.WORKLOAD_CHANGED, changed)
+    return GiveUp.because(Reason.COPY_LOST, "someone deleted the copy")
 
 
 def _check(intent: Intent, view: View, original: Object, progress: Progress) -> Action:
     replica_set = view.replica_set
     if replica_set is None:
-        return verdicts.not_now("its ReplicaSet is gone")
+        return End.not_now("its ReplicaSet is gone")
     if progress.here_seconds > timeouts.time_to_create(intent):
-        return verdicts.not_now("it took too long until a copy could be created")
+        return End.not_now("it took too long until a copy could be created")
     if problem := _why_not_now(intent, view, original, progress):
-        return verdicts.not_now(problem)
+        return End.not_now(problem)
     if problem := replicas.why_not_at_rest(intent, view, replica_set):
         if replicas.are_moving(intent, view, replica_set):
             return Wait(problem, step=groups.own_step(intent, view))
-        return verdicts.not_now(problem)
+        return End.not_now(problem)
     if problem := _why_never(intent, view, original, replica_set):
-        return verdicts.never(problem)
+        return End.never(problem)
     return _make(intent, view, original, replica_set, progress)
 
 
@@ -146,14 +139,14 @@ def _why_never(intent: Intent, view: View, original: Object, replica_set: Object
 def _prepare(intent: Intent, view: View, copy: Object, progress: Progress) -> Action:
     original, replica_set = view.original, view.replica_set
     if replica_set is None:
-        return verdicts.give_up(Reason.WORKLOAD_GONE, "its ReplicaSet is gone")
+        return GiveUp.because(Reason.WORKLOAD_GONE, "its ReplicaSet is gone")
     if original is None or is_terminating(original):
         return _stand_in(view, replica_set, copy)
     if changed := workloads.why_changed(replica_set, view.deployment):
-        return verdicts.give_up(Reason.WORKLOAD_CHANGED, changed)
+        return GiveUp.because(Reason.WORKLOAD_CHANGED, changed)
     if not replicas.is_one(original, view):
         message = "the pod failed or was taken out of its ReplicaSet"
-        return verdicts.give_up(Reason.ORIGINAL_GONE, message)
+        return GiveUp.because(Reason.ORIGINAL_GONE, message)
     if hopeless := serving.why_hopeless(intent, view, original, copy):
         return hopeless
     action = (
@@ -179,8 +172,8 @@ def _judge(
         return rehearsing.ask(intent, view, original, replica_set, progress)
     if rehearsing.is_outgrown(original, copy, replica_set, progress):
         # That is no fault of admission's: the next copy has the new size.
-        return verdicts.give_up(Reason.WORKLOAD_CHANGED, "the pod was resized meanwhile")
-    return verdicts.give_up(Reason.COPY_DIFFERS, differs)
+        return GiveUp.because(Reason.WORKLOAD_CHANGED, "the pod was resized meanwhile")
+    return GiveUp.because(Reason.COPY_DIFFERS, differs)
 
 
 def _when_serving(
@@ -193,10 +186,10 @@ def _when_serving(
     step = recorded if recorded.was_let_go else Step.WAIT_READY
     if waiting := replicas.why_another_would_go(intent, view, replica_set):
         if timeouts.prepared_seconds(intent, view, progress) > timeouts.time_to_serve(intent, view):
-            return verdicts.give_up(Reason.SIBLING_NOT_READY, waiting)
+            return GiveUp.because(Reason.SIBLING_NOT_READY, waiting)
         return Wait(waiting, step=step)
     if timeouts.prepared_seconds(intent, view, progress) > timeouts.time_to_hand_over(intent, view):
-        return verdicts.give_up(Reason.TIMED_OUT, "the API server did not let us hand over")
+        return GiveUp.because(Reason.TIMED_OUT, "the API server did not let us hand over")
     # Whoever waits for its group has been allowed to go once; asked again when all are there.
     if not progress.budget_allows and not recorded.was_let_go:
         return serving.ask_budget(intent, original, progress, step)
@@ -235,7 +228,7 @@ def _stand_in(view: View, replica_set: Object, copy: Object) -> Action:
     if _serves_for(view, replica_set, copy):
         what = "lets the ReplicaSet adopt the copy in place of the lost original"
         return _let_adopt(what, replica_set, copy)
-    return verdicts.give_up(Reason.ORIGINAL_GONE, "the pod was deleted by someone else")
+    return GiveUp.because(Reason.ORIGINAL_GONE, "the pod was deleted by someone else")
 
 
 def _serves_for(view: View, replica_set: Object, copy: Object) -> bool:
@@ -321,4 +314,4 @@ def _remove(
         waiting = lacking
     else:
         return Evict("evicts the original", original, timeouts.grace(original, intent.settings))
-    return verdicts.not_finished() if is_late else Wait(waiting, step=Step.HAND_OVER)
+    return End.not_finished() if is_late else Wait(waiting, step=Step.HAND_OVER)

@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from rescheduler.migrate.deciding import missed, verdicts
+from rescheduler.migrate.deciding import two_or_none
 from rescheduler.migrate.deciding.actions import End
 from rescheduler.migrate.deciding.surge import rehearsing, surge, withholding
 from rescheduler.migrate.deciding.way import NOT_FOR_IT, Case, Decider, Hindrance, copy_of
@@ -18,8 +18,8 @@ def _why_not(case: Case) -> Hindrance | End | None:
     if case.wanted not in (None, Way.SURGE):
         return NOT_FOR_IT
     if replica_set is None:
-        return verdicts.not_now("its ReplicaSet is gone")
-    if not missed.is_missed(intent, case.original):
+        return End.not_now("its ReplicaSet is gone")
+    if not two_or_none.is_missed(intent, case.original):
         return Hindrance("it is not Ready")
     if hinders := withholding.why_no_surge(intent, case.view, case.original, replica_set):
         return Hindrance(hinders)

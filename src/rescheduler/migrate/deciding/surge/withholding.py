@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from rescheduler.migrate.deciding import selecting, two_at_once
+from rescheduler.migrate.deciding import selecting, two_or_none
 from rescheduler.migrate.deciding.facts import Intent, View
 from rescheduler.migrate.deciding.surge import copies, replicas
 from rescheduler.model import copying, workloads
@@ -36,12 +36,12 @@ def why_no_surge(intent: Intent, view: View, original: Object, replica_set: Obje
         return sibling
     template = (replica_set["spec"]["template"].get("metadata") or {}).get("labels") or {}
     copy = {key: value for key, value in template.items() if key != withheld}
-    return two_at_once.why_adopted(view, copy, intent.copy)
+    return two_or_none.why_adopted(view, copy, intent.copy)
 
 
 def _why_exclusive(view: View, original: Object) -> str:
     ports = copying.why_ports_are_exclusive(original["spec"])
-    return ports or two_at_once.why_volumes_are_exclusive(view, original)
+    return ports or two_or_none.why_volumes_are_exclusive(view, original)
 
 
 def withheld_label(view: View, original: Object, replica_set: Object) -> str | None:
@@ -61,12 +61,12 @@ def _label_to_lack(
     # others, who may come at any time, could be led astray by what the copy lacks.
     others = [pod for pod in view.neighbours if all(each["uid"] != uid for each in owners(pod))]
     for pods in (view.neighbours, others):
-        best = copies.withheld_label(replica_set, known, two_at_once.selecting_by(view, pods))
+        best = copies.withheld_label(replica_set, known, two_or_none.selecting_by(view, pods))
         if best is not None:
             return best
     if is_gated:
         return None
     services = selecting.of_services(view.services)
     return copies.withheld_label(
-        replica_set, known, two_at_once.counting_by(view, others), later=services
+        replica_set, known, two_or_none.counting_by(view, others), later=services
     )

@@ -10,11 +10,11 @@ from typing import Final
 import msgspec
 import numpy as np
 
-from rescheduler.config.usage import METRICS_SERVER
 from rescheduler.documents import durations
 from rescheduler.errors import ReschedulerError
 from rescheduler.kube import KubeApi, errors
 from rescheduler.model import quantities
+from rescheduler.model.usage_sources import METRICS_SERVER
 from rescheduler.observe.usage.samples import Measured, Sample, identity
 from rescheduler.observe.usage.sources.lists import Splitter
 from rescheduler.wire import NODE_METRICS, POD_METRICS, Resource

@@ -8,7 +8,7 @@ from typing import Final, Protocol
 import numpy as np
 
 from rescheduler.config import UsageSettings
-from rescheduler.config.usage import PROMETHEUS
+from rescheduler.model.usage_sources import PROMETHEUS
 from rescheduler.observe.usage.samples import Identities, Measured, Numbers, Sample, identity
 from rescheduler.prometheus import PrometheusError, Vector
 

@@ -1,6 +1,6 @@
 """Nobody measures: pods count as what they ask for, which the placement knows."""
 
-from rescheduler.model.usage import REQUESTS
+from rescheduler.model.usage_sources import REQUESTS
 from rescheduler.observe.usage.samples import Sample
 
 

@@ -16,6 +16,7 @@ from rescheduler.migrate.deciding.actions import (
     Evict,
     GiveUp,
     LabelRecord,
+    Outcome,
     PatchPod,
     Probe,
     Rehearse,
@@ -23,7 +24,6 @@ from rescheduler.migrate.deciding.actions import (
     Write,
 )
 from rescheduler.migrate.deciding.facts import Progress, View
-from rescheduler.migrate.deciding.outcomes import Outcome
 from rescheduler.migrate.deciding.recreate import probing, steering
 from rescheduler.model.podmigration import Phase, Reason, Way
 from tests.unit.migrate import disturbing

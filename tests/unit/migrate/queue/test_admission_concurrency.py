@@ -1,8 +1,8 @@
 """How many migrations run at once, and when none begins."""
 
 from rescheduler.config import CircuitBreaker
-from rescheduler.migrate.deciding.outcomes import Outcome
-from rescheduler.migrate.queue.governing import Breaker, Concurrency
+from rescheduler.migrate.deciding.actions import Outcome
+from rescheduler.migrate.queue.admission import Breaker, Concurrency
 from rescheduler.model.podmigration import Reason
 
 GOOD = Outcome(moved=True, reason=Reason.COMPLETED, message="")

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from rescheduler.config import Migration
-from rescheduler.migrate.deciding import leases
+from rescheduler.migrate.deciding import marks
 from rescheduler.migrate.deciding.copy import bare_copies
 from rescheduler.migrate.deciding.facts import Intent
 from rescheduler.migrate.deciding.surge import copies
@@ -24,8 +24,8 @@ NOT_WANTED = replace(INTENT, settings=Migration(do_not_disrupt_seconds=0.0))
 
 
 def test_a_pod_that_we_chose_to_move_to_one_of_its_nodes() -> None:
-    assert leases.of(INTENT, ITS_NODE, {}) == LEASE
-    assert leases.of(FOR_ANOTHER_TIME, ITS_NODE, {})[names.DO_NOT_DISRUPT] == "1m30s500ms"
+    assert marks.lease(INTENT, ITS_NODE, {}) == LEASE
+    assert marks.lease(FOR_ANOTHER_TIME, ITS_NODE, {})[names.DO_NOT_DISRUPT] == "1m30s500ms"
 
 
 @pytest.mark.parametrize(
@@ -38,12 +38,12 @@ def test_a_pod_that_we_chose_to_move_to_one_of_its_nodes() -> None:
     ],
 )
 def test_nobody_else(intent: Intent, target: dict[str, Any] | None) -> None:
-    assert leases.of(intent, target, {}) == {}
+    assert marks.lease(intent, target, {}) == {}
 
 
 @pytest.mark.parametrize("told", ["true", "1h", "false"])
 def test_what_its_user_says_of_it_counts(told: str) -> None:
-    assert leases.of(INTENT, ITS_NODE, {names.DO_NOT_DISRUPT: told}) == {}
+    assert marks.lease(INTENT, ITS_NODE, {names.DO_NOT_DISRUPT: told}) == {}
 
 
 def test_copies_have_it() -> None:

@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from rescheduler.migrate.deciding import choosing
+from rescheduler.migrate.deciding import deciding
 from rescheduler.migrate.deciding.actions import End
 from rescheduler.migrate.deciding.facts import Intent, Owner, Progress, View
-from rescheduler.migrate.deciding.missed import is_missed
 from rescheduler.migrate.deciding.surge import withholding
+from rescheduler.migrate.deciding.two_or_none import is_missed
 from rescheduler.model import names
 from rescheduler.model.podmigration import Way
 from tests.unit.migrate.toy_cluster import ToyCluster
@@ -32,7 +32,7 @@ def scene(
 
 
 def choose(intent: Intent, view: View) -> Way | End:
-    return choosing.choose(intent, view, Progress(now=intent.requested_at))
+    return deciding.choose(intent, view, Progress(now=intent.requested_at))
 
 
 def why_not(intent: Intent, view: View) -> str:

@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from rescheduler.config import Retention
-from rescheduler.migrate.record.retention import outdated
+from rescheduler.migrate.record.aftermath import outdated
 from tests.unit.migrate.documents import record
 
 NOW = datetime(2026, 1, 1, 12, 0, tzinfo=UTC)

@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 import pytest
 
 from rescheduler.config import Retry
-from rescheduler.migrate.record.retrying import due
+from rescheduler.migrate.record.aftermath import due
 from tests.unit.migrate.documents import Object, record
 
 NOW = datetime(2026, 1, 1, 12, 0, tzinfo=UTC)

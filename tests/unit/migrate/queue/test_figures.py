@@ -1,6 +1,6 @@
 """What is told of many that are alike."""
 
-from rescheduler.migrate.deciding.crowds import Crowd
+from rescheduler.migrate.queue.figures import Crowd
 
 
 def test_of_each_kind_a_few_are_told_and_the_rest_is_counted_once_a_minute() -> None:

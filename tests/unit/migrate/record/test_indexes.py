@@ -1,6 +1,6 @@
 """In which order those that wait may begin."""
 
-from rescheduler.migrate.record.lines import Lines
+from rescheduler.migrate.record.indexes import Lines
 from rescheduler.migrate.record.store import key_of
 from tests.unit.migrate.documents import record
 
