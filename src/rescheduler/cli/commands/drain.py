@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 import typer
 
 from rescheduler import config
-from rescheduler.cli import settings
+from rescheduler.cli import given_names, settings
 from rescheduler.cli.clusters import connecting
 from rescheduler.cli.options import Config, Context, Kubeconfig, Timeout
 from rescheduler.cli.output import say_line, tell
@@ -97,6 +97,7 @@ def drain(  # noqa: PLR0913 - one for each flag
     end; a second time it ends at once.
     """
     seconds = time_limit("--timeout", timeout)
+    given_names.insist_on_node("NODE", node, skip_namespaces or ())
     configuration = settings.load(config_file, settings.kubeconfig_flag(kubeconfig)).configuration
     connect = connecting(configuration.client_connection.kubeconfig, context)
     forced = config.Forced(
