@@ -6,7 +6,20 @@ import pytest
 
 from tests.unit.cli.running import Command
 
-WRONG = ("", "../x", "a/b/c", "a?b=c", "%2e", "x" * 254, "n\u00e4me", "Upper", "a b", "-a", "a..b", "\x1b[2J")
+WRONG = (
+    "",
+    "../x",
+    "a/b/c",
+    "a?b=c",
+    "%2e",
+    "x" * 254,
+    "n\u00e4me",
+    "Upper",
+    "a b",
+    "-a",
+    "a..b",
+    "\x1b[2J",
+)
 """As the name of a pod; where no namespace stands before it, a/b is none, either."""
 
 TAKING_PODS = [["migrate"], ["explain", "pod"]]

@@ -94,7 +94,7 @@ def drain(  # noqa: PLR0913 - one for each flag
     Exit status: 0 when nothing is left on the node that should go, 1 when
     something is, 2 for wrong usage, 130 when interrupted. Interrupted, or out of
     time, it begins no other move, and gives those that are nearly done 20 s to
-    end; a second time it ends at once.
+    end; a second time (of SIGTERM: a second later or more) it ends at once.
     """
     seconds = time_limit("--timeout", timeout)
     given_names.insist_on_node("NODE", node, skip_namespaces or ())
