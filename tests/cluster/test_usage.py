@@ -25,6 +25,7 @@ from testbed.flags import BASIC_AUTH_PASSWORD, BASIC_AUTH_USER
 from testbed.instance import OwnedInstance
 from testbed.tokengate import TokenGate
 from testbed.world import World, install_rights, make_world
+from tests.scenarios import measuring_later
 
 MEBIBYTE = 2**20
 # What a node uses besides its pods, where nothing is said.
@@ -173,6 +174,18 @@ async def test_metrics_server(tmp_path: Path) -> None:
                     lambda: owned.start("metrics-server"),
                 )
                 await assert_a_moved_pod_counts_where_it_is(place, observer)
+
+
+async def test_metrics_server_that_comes_while_the_process_runs(tmp_path: Path) -> None:
+    with OwnedInstance() as owned:
+        await install_rights(owned.instance)
+        async with make_world(owned.instance, tmp_path, "later") as world:
+            await world.add_nodes(2)
+
+            async def begin() -> None:
+                await asyncio.to_thread(owned.start, "metrics-server")
+
+            await measuring_later.play(world, begin)
 
 
 async def assert_a_moved_pod_counts_where_it_is(place: Scene, observer: Observer) -> None:

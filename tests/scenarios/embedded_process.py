@@ -260,7 +260,7 @@ class EmbeddedProcess(Running):
             given["pod"],
             namespace=given["namespace"],
             to=given["to"],
-            wait=given["wait"] == "true",
+            wait=given["wait"],
             seconds=time_limit("--timeout", given["timeout"]),
         )
 

@@ -133,3 +133,29 @@ async def test_the_copy_of_a_sibling_is_no_other_revision(world: World) -> None:
         audit = await world.audit(auditor)
     assert_nobody_noticed(audit)
     assert await world.nodes_of("web") == sorted([one, other])
+
+
+@pytest.mark.parametrize(
+    ("kind", "by_hash"), [("ReplicaSet", False), ("Deployment", True), ("Deployment", False)]
+)
+async def test_a_scale_up_meanwhile_leaves_the_spread_even(
+    world: World, kind: str, *, by_hash: bool
+) -> None:
+    """Whether the scheduler counts the copy or not, it counts the original for the new one."""
+    nodes = await world.add_nodes(2)
+    await world.create(spread_web(kind, 3, skew=1, by_hash=by_hash))
+    await world.wait("web is complete", lambda: world.is_complete("web", kind))
+    [target] = [node for node in nodes if (await world.nodes_of("web")).count(node) == 1]
+    [pod, *_] = [each for each in await world.pods("web") if each["spec"]["nodeName"] != target]
+    async with controller(world):
+        await ask(world, pod, target)
+        await world.wait_for_record(step="WaitReady")
+        # The only place for one more; how many are here counts all the same.
+        await world.cordon(pod["spec"]["nodeName"])
+        await world.api.patch(kind, world.name, "web", {"spec": {"replicas": 4}})
+        record = await world.wait_for_record(phase="Failed")
+    await world.wait("web is complete", lambda: world.is_complete("web", kind))
+    assert record["status"]["reason"] == "TargetLost", record["status"]
+    assert "(maxSkew 1) would not hold" in record["status"]["message"]
+    assert sorted(await world.nodes_of("web")) == sorted(2 * nodes)
+    await assert_nothing_of_ours_is_left(world)

@@ -99,11 +99,11 @@ async def test_migrate_refuses_what_planning_refuses_and_what_is_paused(world: W
     assert paused.code == 1
     assert "paused: not now" in paused.err
     assert await world.records() == []
-    queued = await as_admin(world, "migrate", pod, "--wait=false", *flags)
+    queued = await as_admin(world, "migrate", pod, "--no-wait", *flags)
     assert queued.code == 0
     assert "paused: not now; it begins after `rescheduler resume`" in queued.err
     assert len(await world.records()) == 1
-    twice = await as_admin(world, "migrate", pod, "--wait=false", *flags)
+    twice = await as_admin(world, "migrate", pod, "--no-wait", *flags)
     assert "is being moved already" in twice.err
 
 

@@ -1,7 +1,6 @@
 """The commands, and how each of them ends."""
 
 import os
-import signal
 import sys
 from pathlib import PurePath
 
@@ -34,7 +33,9 @@ from rescheduler.cli.commands import (
     version,
 )
 from rescheduler.cli.output import tell
+from rescheduler.cli.stopping import hear_terminations
 from rescheduler.cli.wrong_flags import WrongFlags
+from rescheduler.clock import SystemClock
 from rescheduler.errors import ReschedulerError
 
 app = typer.Typer(
@@ -76,8 +77,7 @@ _FAILED, _WRONG_USAGE, _INTERRUPTED = 1, 2, 130
 
 
 def main() -> None:
-    # As Ctrl-C, which asyncio turns into an orderly end: it says what it leaves to the next run.
-    signal.signal(signal.SIGTERM, lambda *_: signal.raise_signal(signal.SIGINT))
+    hear_terminations(SystemClock().monotonic)
     output.begin()
     try:
         if os.environ.get(completion.VARIABLE):

@@ -34,6 +34,21 @@ class Command(TyperCommand):
         for each in self.params:
             _hide_type(each)
 
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:  # noqa: ANN401 - typer's own
+        for each in args:
+            name, has_value, _ = each.partition("=")
+            if has_value and (forms := self._forms_of_switch(name)):
+                raise typer.BadParameter(f"{name} takes no value; write {' or '.join(forms)}")
+        return super().parse_args(ctx, args)
+
+    def _forms_of_switch(self, name: str) -> list[str]:
+        """As it may be written; empty: it is none."""
+        for each in self.params:
+            forms = [*each.opts, *each.secondary_opts]
+            if name in forms and getattr(each, "is_flag", False):
+                return forms
+        return []
+
     def collect_usage_pieces(self, ctx: Any) -> list[str]:  # noqa: ANN401 - typer's own
         """Without the braces that typer puts around what has to be given."""
         return [each.strip("{}") for each in super().collect_usage_pieces(ctx)]

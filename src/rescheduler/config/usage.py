@@ -124,9 +124,11 @@ class UsageSettings:
     """What nodes and pods really use, as far as somebody measures it."""
 
     source: str = setting("source", Choice(usage_sources.ALL), default=usage_sources.AUTO)
-    """Who is asked. Default `auto`: at the start the first that answers of Prometheus (if it has a
-    url), metrics-server and, as nobody measures, the requests of the pods. A source that fails
-    later makes usage unknown; it is never replaced by another one in silence.
+    """Who is asked. Default `auto`: the first that answers of Prometheus (if it has a url),
+    metrics-server and, as nobody measures, the requests of the pods. Those that were passed over at
+    the start are asked again, at first after an `interval` and then less and less often, up to
+    every 5 min; who answers takes over, which is logged, with samples of its own only. A source
+    that fails later makes usage unknown; it is never replaced by a lesser one.
     """
 
     interval_seconds: float = setting("interval", Duration(lowest=SECOND), default=30.0)

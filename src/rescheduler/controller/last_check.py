@@ -1,4 +1,6 @@
-"""The planner's word on a migration that is about to begin: the cluster may be another by then."""
+"""The planner's word on a migration that is about to begin, or to hand over: the cluster may be
+another by then.
+"""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -32,6 +34,11 @@ class LastCheck:
         if not why:
             self._observer.assume(move)
         return why
+
+    def why_uneven_after(self, intent: Intent) -> str:
+        """Empty: the copy may take the place of its original."""
+        snapshot = self._observer.snapshot()
+        return plan.why_uneven_after(snapshot, _move(intent), intent.copy, self._memory)
 
     def forget(self, intent: Intent) -> None:
         self._observer.forget(_move(intent))

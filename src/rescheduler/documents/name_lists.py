@@ -1,14 +1,11 @@
 """Names: of namespaces, strategies, sources. Each is checked, and in a list none appears twice."""
 
-import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Final
 
+from rescheduler.documents.object_names import why_no_namespace
 from rescheduler.documents.places import Place, quoted
 from rescheduler.documents.suggestions import advice
-
-_DNS_LABEL: Final = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,12 +66,8 @@ class Choice:
 
 
 def _namespace_refusal(name: str) -> str:
-    if _DNS_LABEL.fullmatch(name):
-        return ""
-    return (
-        "not the name of a namespace: lower case letters, digits and '-' (not at the ends), "
-        "1 to 63 characters, no patterns"
-    )
+    why = why_no_namespace(name)
+    return f"not the name of a namespace: {why}" if why else ""
 
 
 def _read_names(place: Place, refusal: Callable[[str], str]) -> tuple[str, ...] | None:

@@ -6,15 +6,12 @@ from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager
 from typing import Final
 
-import structlog
-
 from rescheduler.clock import Clock
 from rescheduler.config import UsageSettings
 from rescheduler.kube import KubeApi, errors
 from rescheduler.model.cluster import Node
 from rescheduler.model.moves import Move
 from rescheduler.model.snapshot import Gap, Snapshot
-from rescheduler.model.usage_sources import AUTO, PROMETHEUS
 from rescheduler.observe import sources
 from rescheduler.observe.following import Follower
 from rescheduler.observe.state import ClusterState
@@ -175,12 +172,6 @@ class Observer:
     async def _sample(self) -> None:
         # To choose takes as long as who is asked takes to answer: what is followed does not wait.
         async with choose(self._usage, self._kube) as choice:
-            log = structlog.get_logger()
-            name = choice.source.name
-            # Who names a Prometheus wants it to be asked.
-            is_other = bool(self._usage.prometheus.url) and name != PROMETHEUS
-            tell = log.warning if self._usage.source == AUTO and is_other else log.info
-            tell("usage is measured by", source=name, because=choice.reason)
             self._sampler = Sampler(choice, self._clock, self._usage, self._placement)
             self._has_sampler.set()
             await self._sampler.run()

@@ -22,6 +22,7 @@ from rescheduler.plan.adopting import as_adopted
 from rescheduler.plan.budgets import SOURCE
 from rescheduler.plan.fitting import Memory, Placement
 from rescheduler.plan.fitting.nodes import who_removes
+from rescheduler.plan.fitting.spreading import Spreading
 from rescheduler.plan.movable import Movable
 
 
@@ -49,12 +50,31 @@ def why_not_there(
         return f"its UID is that of {name}"
     if move.target not in snapshot.node_numbers:
         return f"there is no node {move.target} any more"
-    before = as_adopted(_without_assumption(_without_budget(snapshot, move, record), move, row))
+    before = as_adopted(_without_copy(_without_budget(snapshot, move, record), move, row))
     target = before.node_numbers[move.target]
     placement = Placement(before, memory, only=target)
     if asks is not None:
         placement.room.set_size(row, asks)
     return "; ".join(dict.fromkeys(_reasons(before, configuration, move, row, placement)))
+
+
+def why_uneven_after(
+    snapshot: Snapshot, move: Move, copy: str, memory: Memory | None = None
+) -> str:
+    """Why a hard topology spread would not hold once this copy has taken the place of its original;
+    empty: all hold, or as they did. Others may have come and gone while the copy started; and whose
+    spread goes by a label that the copy lacks was placed by the scheduler as if it were not there.
+    """
+    memory = memory or Memory()
+    row = _row(snapshot, move)
+    if row is None or move.target not in snapshot.node_numbers:
+        return ""  # who looks closer finds that out
+    index = memory.index_of(snapshot)
+    if not index.is_spread(int(snapshot.pods.pod_class[row])):
+        return ""
+    before = as_adopted(_without_copy(snapshot, move, row, copy))
+    spreading = Spreading.of(before, memory)
+    return "; ".join(dict.fromkeys(spreading.why_not_after(row, before.node_numbers[move.target])))
 
 
 def _reasons(
@@ -114,19 +134,25 @@ def _without_budget(snapshot: Snapshot, move: Move, record: str) -> Snapshot:
     return replace(snapshot, objects={**snapshot.objects, SOURCE: kept})
 
 
-def _without_assumption(snapshot: Snapshot, move: Move, row: int) -> Snapshot:
-    """As if nothing were known of this move yet: it takes no room, and the pod does not leave."""
+def _without_copy(snapshot: Snapshot, move: Move, row: int, copy: str = "") -> Snapshot:
+    """As if nothing were known of this move yet: its copy takes no room, assumed or (of this name)
+    there, and the pod does not leave.
+    """
     pods = snapshot.pods
-    assumed = [
+    of_it = [
         each
-        for each in np.flatnonzero(pods.flags & int(Flag.ASSUMED)).tolist()
-        if pods.annotations[each][names.ORIGINAL_POD] == move.uid
+        for each, told in pods.annotations.items()
+        if told.get(names.ORIGINAL_POD) == move.uid
+        and (
+            pods.flags[each] & int(Flag.ASSUMED)
+            or (copy and pods.names[each] == f"{move.namespace}/{copy}")
+        )
     ]
-    if not assumed:
+    if not of_it:
         return snapshot
     classes, flags = pods.pod_class.copy(), pods.flags.copy()
-    classes[assumed] = NONE
-    flags[assumed] = 0
+    classes[of_it] = NONE
+    flags[of_it] = 0
     flags[row] &= ~np.uint8(Flag.LEAVING)
-    kept = {each: told for each, told in pods.annotations.items() if each not in assumed}
+    kept = {each: told for each, told in pods.annotations.items() if each not in of_it}
     return replace(snapshot, pods=replace(pods, pod_class=classes, flags=flags, annotations=kept))

@@ -74,7 +74,7 @@ def test_its_whole_summary_is_in_the_list_of_commands(
     ("called", "shown"),
     [
         ("get migrations", "-o, --output table|wide|json|yaml|name"),
-        ("migrate", "--wait true|false"),
+        ("migrate", "--wait / --no-wait"),
         ("run", "--log-format text|json"),
     ],
 )

@@ -11,7 +11,7 @@ from rescheduler.config import Configuration, Migration, Scope
 from rescheduler.model import names, selectors
 from rescheduler.model.moves import Move, Way
 from rescheduler.model.snapshot import Snapshot
-from rescheduler.plan import Memory, why_not_there
+from rescheduler.plan import Memory, why_not_there, why_uneven_after
 from rescheduler.plan.fitting import Placement
 from tests.unit.plan.support import random_workloads
 from tests.unit.plan.support.movable_scenes import (
@@ -19,6 +19,7 @@ from tests.unit.plan.support.movable_scenes import (
     NOW,
     NOW_TEXT,
     Object,
+    owned_by,
     pod,
     replica_set,
     snapshot,
@@ -289,3 +290,76 @@ def test_its_own_temporary_budget_is_in_nobodys_way_before_it_is_counted() -> No
     for record in ("theirs", ""):
         words = why_not_there(of, configuration, MOVE, record=record)
         assert "web-rescheduler-pdb: it is new or changed, and not counted yet" in words
+
+
+# ---------------------------------------------------------------------- before the hand-over
+
+
+def spread(**more: Any) -> Object:  # noqa: ANN401
+    """By a label that copies lack."""
+    constraint = {
+        "maxSkew": 1,
+        "topologyKey": "kubernetes.io/hostname",
+        "whenUnsatisfiable": "DoNotSchedule",
+        "labelSelector": {"matchLabels": {"app": "web"}},
+        **more,
+    }
+    return {"topologySpreadConstraints": [constraint]}
+
+
+def on_its_way(number: int = 1, **changes: Any) -> Object:  # noqa: ANN401
+    """The copy, on b."""
+    name = f"web-{number}"
+    told_of = {names.ORIGINAL_POD: f"uid-{name}", names.ORIGINAL_POD_NAME: name}
+    metadata = {"labels": {}, "annotations": told_of}
+    return pod(f"copy-{number}", owner=None, nodeName="b", metadata=metadata, **changes)
+
+
+def uneven(*pods: Object) -> str:
+    return why_uneven_after(snapshot(*pods), MOVE, "copy-1")
+
+
+def web(number: int, node: str, **more: Any) -> Object:  # noqa: ANN401
+    return pod(f"web-{number}", nodeName=node, **spread(**more))
+
+
+def test_a_hand_over_that_leaves_the_spread_as_it_may_be_is_right() -> None:
+    copy = on_its_way(**spread())
+    assert uneven(web(1, "a"), web(2, "a"), web(3, "b"), copy) == ""
+
+
+def test_one_that_came_meanwhile_makes_a_hand_over_wrong() -> None:
+    pods = [web(1, "a"), web(2, "a"), web(3, "b"), web(4, "b")]
+    words = "its topology spread over kubernetes.io/hostname (maxSkew 1) would not hold"
+    assert uneven(*pods, on_its_way(**spread())) == words
+    wide = [web(n, node, maxSkew=2) for n, node in enumerate("aabb", 1)]
+    assert uneven(*wide, on_its_way(**spread(maxSkew=2))) == ""
+    plain = [pod(f"web-{n}", nodeName=node) for n, node in enumerate("aabb", 1)]
+    assert uneven(*plain, on_its_way()) == ""
+
+
+def test_a_rule_of_others_that_a_hand_over_would_break_counts_too() -> None:
+    moved = pod()
+    other = pod("other", owner=owned_by("ReplicaSet", "other"), nodeName="b", **spread(maxSkew=2))
+    beside = [pod("web-2", nodeName="a"), pod("web-3", nodeName="b"), pod("web-4", nodeName="b")]
+    words = "a topology spread of others over kubernetes.io/hostname would not hold"
+    assert uneven(moved, *beside, other, on_its_way()) == words
+    assert uneven(moved, *beside[:2], other, on_its_way()) == ""
+
+
+def test_the_copies_of_siblings_count_where_they_are() -> None:
+    """As each of them will be, once it has the label; whose original no longer does."""
+    pods = [web(1, "a"), web(2, "a"), web(3, "b")]
+    both = [on_its_way(1, **spread()), on_its_way(2, **spread())]
+    assert "(maxSkew 1) would not hold" in uneven(*pods, *both)
+
+
+def test_what_was_no_better_before_does_not_keep_it() -> None:
+    """Both nodes are in one zone: all is as it was there, however many are elsewhere."""
+    of = [{**each, "metadata": {**each["metadata"]}} for each in NODES]
+    for node in of:
+        node["metadata"]["labels"] = {**node["metadata"]["labels"], "zone": "z"}
+    of += [{**of[0], "metadata": {"name": "c", "labels": {"zone": "y"}}}]
+    pods = [web(n, "a", topologyKey="zone") for n in (1, 2, 3)]
+    copy = on_its_way(**spread(topologyKey="zone"))
+    assert why_uneven_after(snapshot(*pods, copy, nodes=of), MOVE, "copy-1") == ""

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 import typer
 
 from rescheduler import config
-from rescheduler.cli import settings
+from rescheduler.cli import given_names, settings
 from rescheduler.cli.asked_plans import Asked, asked_for
 from rescheduler.cli.clusters import connecting
 from rescheduler.cli.options import Config, Context, Kubeconfig, Timeout
@@ -107,6 +107,7 @@ def undo(  # noqa: PLR0913 - the flags of a command
     --timeout is over; 2 for wrong usage; 130 when interrupted: it goes on.
     """
     seconds = time_limit("--timeout", timeout)
+    given_names.insist_on_plans("PLAN", [name])
     configuration = settings.load(config_file, settings.kubeconfig_flag(kubeconfig)).configuration
     connect = connecting(configuration.client_connection.kubeconfig, context)
     asked = Asked(by=by or ourselves(), wait=wait, seconds=seconds, dry_run=dry_run)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 import typer
 
 from rescheduler import config
-from rescheduler.cli import settings
+from rescheduler.cli import given_names, settings
 from rescheduler.cli.clusters import connecting
 from rescheduler.cli.options import Config, Context, Kubeconfig
 from rescheduler.cli.ourselves import ourselves
@@ -79,6 +79,7 @@ def reject(
 def _say(
     what: str, name: str, by: str, config_file: Config, kubeconfig: str, context: str | None
 ) -> None:
+    given_names.insist_on_plans("PLAN", [name])
     configuration = settings.load(config_file, settings.kubeconfig_flag(kubeconfig)).configuration
     connect = connecting(configuration.client_connection.kubeconfig, context)
     saying = said(configuration, connect, SystemClock(), name, what=what, by=by or ourselves())

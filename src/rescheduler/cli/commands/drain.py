@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 import typer
 
 from rescheduler import config
-from rescheduler.cli import settings
+from rescheduler.cli import given_names, settings
 from rescheduler.cli.clusters import connecting
 from rescheduler.cli.options import Config, Context, Kubeconfig, Timeout
 from rescheduler.cli.output import say_line, tell
@@ -94,9 +94,10 @@ def drain(  # noqa: PLR0913 - one for each flag
     Exit status: 0 when nothing is left on the node that should go, 1 when
     something is, 2 for wrong usage, 130 when interrupted. Interrupted, or out of
     time, it begins no other move, and gives those that are nearly done 20 s to
-    end; a second time it ends at once.
+    end; a second time (of SIGTERM: a second later or more) it ends at once.
     """
     seconds = time_limit("--timeout", timeout)
+    given_names.insist_on_node("NODE", node, skip_namespaces or ())
     configuration = settings.load(config_file, settings.kubeconfig_flag(kubeconfig)).configuration
     connect = connecting(configuration.client_connection.kubeconfig, context)
     forced = config.Forced(

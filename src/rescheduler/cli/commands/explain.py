@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
-from rescheduler.cli import commanding
+from rescheduler.cli import commanding, given_names
 from rescheduler.cli.options import Form
 from rescheduler.cli.output import page, say, tell
 from rescheduler.cli.planning_flags import PlanningFlags
@@ -76,6 +76,7 @@ def pod(
 
     Exit status: 0, 1 for an error or when there is no such pod, 2 for wrong usage.
     """
+    given_names.insist_on_pod(name, namespace)
     asked = flags.understood()
     # Slow to import, and not needed to print a usage message.
     from rescheduler.cli.render import documents, explain_tables
@@ -107,6 +108,7 @@ def node(
 
     Exit status: 0, 1 for an error or when there is no such node, 2 for wrong usage.
     """
+    given_names.insist_on_node("NODE", name)
     asked = flags.understood()
     # Slow to import, and not needed to print a usage message.
     from rescheduler.cli.render import documents, explain_node_tables

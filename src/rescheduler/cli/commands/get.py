@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Final, Literal
 
 import typer
 
-from rescheduler.cli import commanding, records, settings
+from rescheduler.cli import commanding, given_names, records, settings
 from rescheduler.cli.clusters import connecting
 from rescheduler.cli.options import AllNamespaces, Config, Context, Kubeconfig, Namespace
 from rescheduler.cli.output import page, say, tell
@@ -52,6 +52,7 @@ def migrations(  # noqa: PLR0913 - the flags of a command
     Exit status: 0, also when there is none; 1 for an error, or when one that is
     named is not there; 2 for wrong usage.
     """
+    given_names.insist_on_records(names or (), namespace)
     # Slow to import, and not needed to print a usage message.
     from rescheduler import kube
 

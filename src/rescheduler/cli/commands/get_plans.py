@@ -8,7 +8,7 @@ import structlog
 import typer
 
 from rescheduler import config
-from rescheduler.cli import settings
+from rescheduler.cli import given_names, settings
 from rescheduler.cli.clusters import connecting
 from rescheduler.cli.commands.get import Form
 from rescheduler.cli.options import Config, Context, Kubeconfig
@@ -46,6 +46,7 @@ def plans(
     Exit status: 0, also when there is none; 1 for an error, or when one that is
     named is not there; 2 for wrong usage.
     """
+    given_names.insist_on_plans("NAME", names or ())
     configuration = settings.load(config_file, settings.kubeconfig_flag(kubeconfig)).configuration
     connect = connecting(configuration.client_connection.kubeconfig, context)
     listing = listed(configuration, connect, SystemClock(), names=names or (), form=output)

@@ -2,12 +2,12 @@
 
 import asyncio
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
 from rescheduler import config
-from rescheduler.cli import records, settings
+from rescheduler.cli import given_names, records, settings
 from rescheduler.cli.clusters import connecting
 from rescheduler.cli.options import (
     Config,
@@ -31,7 +31,7 @@ EXAMPLES: Final = """Examples:
   rescheduler migrate web-7d4b9c6f5d-x2x9z -n shop
 
   # To this node, and do not wait
-  rescheduler migrate shop/web-7d4b9c6f5d-x2x9z --to worker-4 --wait=false"""
+  rescheduler migrate shop/web-7d4b9c6f5d-x2x9z --to worker-4 --no-wait"""
 
 _FAILED, _INTERRUPTED = 1, 130
 _LOOK_AGAIN_SECONDS: Final = 0.5
@@ -49,8 +49,8 @@ def migrate(  # noqa: PLR0913 - the flags of a command
     ] = None,
     namespace: Namespace = "",
     wait: Annotated[
-        Literal["true", "false"], typer.Option(help="Wait for its end, and tell of it.")
-    ] = "true",
+        bool, typer.Option("--wait/--no-wait", help="Wait for its end, and tell of it.")
+    ] = True,
     timeout: Timeout = "0",
     config_file: Config = None,
     kubeconfig: Kubeconfig = "",
@@ -61,12 +61,13 @@ def migrate(  # noqa: PLR0913 - the flags of a command
     What planning refuses is refused here, with every reason, before anything is
     asked for. Without --to it is the node with the most room of those that take it.
 
-    Exit status: 0 when it has moved (with --wait=false: when it was asked for), 1 when
+    Exit status: 0 when it has moved (with --no-wait: when it was asked for), 1 when
     it cannot, did not, or not before --timeout; 2 for wrong usage; 130 when
     interrupted. Out of time or interrupted, it goes on: delete the PodMigration to
     take it back.
     """
     seconds = time_limit("--timeout", timeout)
+    given_names.insist_on_pod(pod, namespace)
     # Slow to import, and not needed to print a usage message.
     from rescheduler import kube
 
@@ -77,6 +78,8 @@ def migrate(  # noqa: PLR0913 - the flags of a command
     if to == "":
         # As a script has it whose variable is not set: it means one node, and not any.
         raise typer.BadParameter("--to names no node; leave it out for the best one")
+    if to is not None:
+        given_names.insist_on_node("--to", to)
     where = namespace or kube.namespace_of(kubeconfig, context)
     asking = ask(
         configuration,
@@ -85,7 +88,7 @@ def migrate(  # noqa: PLR0913 - the flags of a command
         pod,
         namespace=where,
         to=to or "",
-        wait=wait == "true",
+        wait=wait,
         seconds=seconds,
     )
     raise typer.Exit(asyncio.run(asking))

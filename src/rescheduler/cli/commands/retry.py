@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
-from rescheduler.cli import settings
+from rescheduler.cli import given_names, settings
 from rescheduler.cli.clusters import connecting
 from rescheduler.cli.options import Config, Context, Kubeconfig
 from rescheduler.cli.output import say
@@ -54,6 +54,7 @@ def retry(
 
     Exit status: 0 when it was asked for, 1 when it cannot be, 2 for wrong usage.
     """
+    given_names.insist_on_records([name], namespace)
     configuration = settings.load(config_file, settings.kubeconfig_flag(kubeconfig)).configuration
     connect = connecting(configuration.client_connection.kubeconfig, context)
     asyncio.run(ask_again(connect, namespace, name))

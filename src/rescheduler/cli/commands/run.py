@@ -67,10 +67,10 @@ def run(
 
     Exit status: 0 when it was told to stop (SIGTERM) and did; 1 when the lease
     was lost, the configuration is wrong or the cluster cannot be reached; 2 for
-    wrong usage; 130 when interrupted, or told to stop twice, which ends it at once.
-    With --once: 0 when the pass did what there was to do, 1 when a move could not
-    be done (and was taken back). Moves that are nearly done when it is interrupted
-    have 20 s to end; a second time ends it at once.
+    wrong usage; 130 when interrupted, or told to stop a second time, a second later
+    or more, which ends it at once. With --once: 0 when the pass did what there was
+    to do, 1 when a move could not be done (and was taken back). Moves that are nearly
+    done when it is interrupted have 20 s to end.
     """
     set_up_logs(form=log_format)
     # Slow to import, and not needed to print a usage message.

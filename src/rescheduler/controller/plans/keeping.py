@@ -147,7 +147,8 @@ class Keeper:
         if self._observing is not None:
             await self._observing.write()
             self._tidings.known(self._book.all())
-        for each in reschedule_plan.outdated(self._book.all(), self._configuration.plans.keep):
+        ours = filter(self._proposing.is_for_us, self._book.all())
+        for each in reschedule_plan.outdated(ours, self._configuration.plans.keep):
             if not await self._book.remove(each):
                 break  # nor are the others likely to go
 
@@ -213,7 +214,7 @@ class Keeper:
                 reason=Reason.NEWER_PLAN,
                 message="nobody has to approve plans now: what is left to do is planned anew",
             )
-        if standing.phase is Phase.WAITING and self._proposing.leaves_to_others(plan):
+        if self._proposing.leaves_to_others(plan, standing):
             return
         await self._tell(plan, standing)
 

@@ -16,7 +16,7 @@ from rescheduler.migrate.queue.plan_run import PlanRun
 from rescheduler.model import reschedule_plan, windows
 from rescheduler.model.moves import Move, Plan
 from rescheduler.model.objects import Object
-from rescheduler.model.reschedule_plan import Made, Origin, Reason
+from rescheduler.model.reschedule_plan import Made, Origin, Phase, Reason
 from rescheduler.model.snapshot import Snapshot
 
 _SAME_NAMES: Final = 3
@@ -175,10 +175,20 @@ class Proposing:
             waits_for=self._waits_for(plan) if is_open else None,
         )
 
-    def leaves_to_others(self, plan: Object) -> bool:
-        """Who only looks needs no lease: another one may lead, and says what the plan waits for."""
-        only_looks = self._configuration.mode == DRY_RUN
-        return only_looks and reschedule_plan.is_open(plan) and not reschedule_plan.is_dry(plan)
+    def is_for_us(self, plan: Object) -> bool:
+        """To be kept, and for how long. Who only looks needs no lease: another one may lead, whose
+        settings may be different.
+        """
+        return self._configuration.mode != DRY_RUN or reschedule_plan.is_dry(plan)
+
+    def leaves_to_others(self, plan: Object, standing: reschedule_plan.Standing) -> bool:
+        """By whose settings it expires, and who say what it waits for."""
+        if self.is_for_us(plan):
+            return False
+        if standing.phase is Phase.EXPIRED:
+            end = reschedule_plan.expiry_told(plan)
+            return end is None or self._clock.now() < end
+        return standing.phase is Phase.WAITING and reschedule_plan.is_open(plan)
 
     def _waits_for(self, plan: Object) -> tuple[Reason | str, str]:
         if reschedule_plan.is_dry(plan):

@@ -199,6 +199,18 @@ def is_final(action: Action) -> bool:
     return isinstance(action, DeleteCopy | CreateBudget | DeleteBudget | GiveUp | End)
 
 
+def lets_go(action: Action) -> bool:
+    """Whether it brings an original that has a copy nearer to its end."""
+    match action:
+        case PatchPod(step=step):
+            return step is Step.HAND_OVER
+        case SetReady(is_ready=is_ready):
+            return not is_ready
+        case Evict(dry_run=dry_run, step=step):
+            return not dry_run and step.ends_the_original
+    return False
+
+
 def describe(action: Action) -> str:  # noqa: C901, PLR0911 - one case per kind
     """For the log: the same words for the same action, whatever the pod."""
     match action:

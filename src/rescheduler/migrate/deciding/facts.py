@@ -211,6 +211,10 @@ class Progress:
     not_there: str = ""
     """Why the planner says that the target is not right any more; empty: it is, or it is unknown.
     """
+    uneven_after: str = ""
+    """Which hard spread would not hold with the copy in place of its original. Asked just before
+    what leads there is done; empty: all hold.
+    """
 
     @property
     def here_seconds(self) -> float:

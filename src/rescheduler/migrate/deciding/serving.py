@@ -1,6 +1,6 @@
 """Whether a copy serves as its original does, or never will. Pure."""
 
-from rescheduler.migrate.deciding import selecting, timeouts
+from rescheduler.migrate.deciding import groups, selecting, timeouts
 from rescheduler.migrate.deciding.actions import Action, Evict, GiveUp, Wait
 from rescheduler.migrate.deciding.facts import Intent, Progress, View
 from rescheduler.migrate.deciding.surge import copies
@@ -156,6 +156,16 @@ def _from_the_adoption_on(view: View, copy: Object) -> set[str]:
         return set()
     later = selecting.services_for(view.services, {**labels(copy), **lacked})
     return later - selecting.services_for(view.services, labels(copy))
+
+
+def why_uneven(intent: Intent, view: View, progress: Progress) -> GiveUp | None:
+    """What others did meanwhile: pods that came or went, or a node. Whoever is one of a group goes
+    with it all the same, once that goes.
+    """
+    if not progress.uneven_after or groups.has_begun(intent, view):
+        return None
+    message = f"{intent.target} is not right for it any more: {progress.uneven_after}"
+    return GiveUp.because(Reason.TARGET_LOST, message)
 
 
 def ask_budget(intent: Intent, original: Object, progress: Progress, step: Step) -> Action:

@@ -21,6 +21,10 @@ class Planner(Protocol):
         """Why it would not make this move any more. Empty: from now on it reckons with it."""
         ...
 
+    def why_uneven_after(self, intent: Intent) -> str:
+        """Which hard spread would not hold with the copy in place of its original."""
+        ...
+
     def forget(self, intent: Intent) -> None:
         """It has ended, one way or the other, or is left to whoever comes next."""
         ...
@@ -38,6 +42,9 @@ class Unplanned:
     """Nobody plans: whatever is asked for is right."""
 
     def why_not(self, intent: Intent) -> str:  # noqa: ARG002
+        return ""
+
+    def why_uneven_after(self, intent: Intent) -> str:  # noqa: ARG002
         return ""
 
     def forget(self, intent: Intent) -> None: ...

@@ -193,7 +193,13 @@ class Worker:
             not_there,
             extender_steers=self._context.extender_steers,
         )
-        return progress, decide(intent, view, progress)
+        action = decide(intent, view, progress)
+        # Asked each time: others come and go, and where the scheduler puts them is not ours.
+        is_asked = view.copy is not None and actions.lets_go(action)
+        if is_asked and (uneven := self._context.planner.why_uneven_after(intent)):
+            progress = replace(progress, uneven_after=uneven)
+            action = decide(intent, view, progress)
+        return progress, action
 
     def _why_not(self, intent: Intent, now: float) -> str:
         """The planner looks at the whole cluster, so it is not asked at every look."""

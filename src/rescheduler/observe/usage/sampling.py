@@ -11,7 +11,7 @@ from rescheduler.clock import Clock
 from rescheduler.config import UsageSettings
 from rescheduler.errors import ReschedulerError
 from rescheduler.model.usage import Usage
-from rescheduler.observe.usage.choosing import Choice
+from rescheduler.observe.usage.choosing import Choice, better_than, tell
 from rescheduler.observe.usage.history import History
 from rescheduler.observe.usage.learning import Learning
 from rescheduler.observe.usage.placement import Placement
@@ -20,6 +20,8 @@ from rescheduler.observe.usage.samples import Sample
 
 # A sample that is not older is as good as another one: nobody measures more often than that.
 _MOMENT_SECONDS: Final = 5.0
+_LONGEST_LOOK_SECONDS: Final = 300.0
+"""For who would rather be asked, and was not there yet."""
 
 
 class Sampler:
@@ -35,31 +37,41 @@ class Sampler:
         """`placement` tells where pods are now. It is asked at every sample, as who left in between
         must not be taken out of samples that do not hold him.
         """
-        self._source = choice.source
-        self._first = choice.sample
         self._clock = clock
         self._settings = settings
         self._interval_seconds = settings.interval_seconds
         self._moment_seconds = min(_MOMENT_SECONDS, settings.interval_seconds / 2)
         self._placement = placement
-        self._history = History(settings, choice.source.name)
-        self._learning = Learning(settings.learned_patience, choice.source.name)
-        self._recalling: Recalling | None = None
-        patience = settings.learned_patience
-        if patience.enabled and choice.past is not None:
-            rhythms, queries = self._learning.rhythms, settings.prometheus
-            self._recalling = Recalling(choice.past, queries, rhythms, patience.days)
-        self._log = structlog.get_logger().bind(source=choice.source.name)
+        self._use(choice)
+        self._look_seconds = settings.interval_seconds
+        """From one look for who would rather be asked to the next."""
+        self._looked_at = clock.monotonic()
         self._asking = asyncio.Lock()
+        self.samples = 0
+        """That were taken so far: while it is the same, nothing new is known."""
+
+    def _use(self, choice: Choice) -> None:
+        """From now on; nothing that another one has measured counts any more."""
+        tell(choice, self._settings)
+        name = choice.source.name
+        self._choice = choice
+        self._source, self._first = choice.source, choice.sample
+        self._history = History(self._settings, name)
+        patience = self._settings.learned_patience
+        self._learning = Learning(patience, name)
+        self._recalling: Recalling | None = None
+        if patience.enabled and choice.past is not None:
+            rhythms, queries = self._learning.rhythms, self._settings.prometheus
+            self._recalling = Recalling(choice.past, queries, rhythms, patience.days)
+        self._log = structlog.get_logger().bind(source=name)
         self._asked_at = -math.inf
         self._failing_since: float | None = None
         self._told: set[str] = set()
-        self.samples = 0
-        """That were taken so far: while it is the same, nothing new is known."""
 
     async def run(self) -> None:
         """Until cancelled; no failure of the source ends it."""
         while True:
+            await self._look_for_better()
             await self.sample()
             if self._recalling is not None:
                 await self._recalling.recall(self._placement(), self._now())
@@ -79,6 +91,23 @@ class Sampler:
             await self._ask()
             self._asked_at = self._clock.monotonic()
 
+    async def _look_for_better(self) -> None:
+        """Less and less often, as it is in vain."""
+        now = self._clock.monotonic()
+        if not self._choice.rather or now - self._looked_at < self._look_seconds:
+            return
+        self._looked_at = now
+        longest = max(self._interval_seconds, _LONGEST_LOOK_SECONDS)
+        self._look_seconds = min(2 * self._look_seconds, longest)
+        try:
+            found = await better_than(self._choice)
+        except Exception as problem:  # noqa: BLE001 - a bug of ours: what is asked now goes on
+            self._tell_bug(problem)
+            return
+        if found is not None:
+            async with self._asking:
+                self._use(found)
+
     async def _ask(self) -> None:
         try:
             first, self._first = self._first, None
@@ -87,11 +116,15 @@ class Sampler:
             self._note_failure(str(problem))
         # A bug of ours, or of a library: usage gets unknown, and everything else goes on.
         except Exception as problem:  # noqa: BLE001
-            kind = type(problem).__name__
-            if kind not in self._told:
-                self._told.add(kind)
-                self._log.exception("usage cannot be measured: internal error, please report")
-            self._note_failure(f"{kind}: {problem}")
+            self._tell_bug(problem)
+            self._note_failure(f"{type(problem).__name__}: {problem}")
+
+    def _tell_bug(self, problem: Exception) -> None:
+        kind = type(problem).__name__
+        if kind not in self._told:
+            self._told.add(kind)
+            what = "usage cannot be measured: internal error, please report"
+            self._log.error(what, exc_info=problem)
 
     def _take(self, sample: Sample) -> None:
         now = self._now()

@@ -52,6 +52,13 @@ class RuleIndex:
         """Likewise, each with one of the rules that it stands in."""
         return _found(self._spreads_by_label, labels)
 
+    def is_spread(self, number: int) -> bool:
+        """Whether a spread, its own or of others, may speak of pods of this class."""
+        pod_class, rules = self._classes[number], self.rules[number]
+        if pod_class is None or rules is None:
+            return False
+        return bool(rules.spreads) or any(self.spreading_pods_with(pod_class.labels))
+
     def classes_for(self, selector: Selector) -> Iterable[int]:
         """All that it can select, and few others."""
         for label in _labels_asked_for(selector):

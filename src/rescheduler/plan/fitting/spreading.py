@@ -14,8 +14,10 @@ import numpy as np
 
 from rescheduler.model.columns import NONE, Amounts, Flag, Numbers
 from rescheduler.model.moves import Way
+from rescheduler.model.snapshot import Snapshot
 from rescheduler.plan.fitting.census import Census, Count
 from rescheduler.plan.fitting.index import RuleIndex
+from rescheduler.plan.fitting.memory import Memory
 from rescheduler.plan.fitting.nodes import Mask, NodeFacts
 from rescheduler.plan.fitting.rules import Rules, Spread
 
@@ -64,6 +66,13 @@ class Spreading:
         self._domains: dict[object, tuple[Numbers, Mask]] = {}
         self._others: dict[int, tuple[tuple[Rules, Spread], ...]] = {}
 
+    @classmethod
+    def of(cls, snapshot: Snapshot, memory: Memory) -> "Spreading":
+        """By itself, for whoever asks about no other rule."""
+        facts, index = memory.facts_of(snapshot.nodes), memory.index_of(snapshot)
+        place, classes = snapshot.place_of_pod, snapshot.pods.pod_class
+        return cls(Census(snapshot, index, place), facts, index, place, classes)
+
     def allowed(self, row: int, rules: Rules, way: Way, at: Numbers) -> Mask:
         ok = np.ones(len(at), np.bool_)
         for spread in rules.spreads:
@@ -79,14 +88,26 @@ class Spreading:
     def why_not(self, row: int, rules: Rules, way: Way, node: int) -> Iterable[str]:
         at = np.array([node], np.int32)
         for spread in rules.spreads:
-            counted = self._of(rules, spread)
-            words = f"its topology spread over {spread.topology_key} (maxSkew {spread.max_skew})"
+            words, counted = _words(spread), self._of(rules, spread)
             if not self._has_key(spread, at)[0]:
                 yield f"{words}: the node has no such label"
             elif way is Way.SURGE and not self._holds_with_both(row, counted, at)[0]:
                 yield f"{words} would not hold while both pods are there"
             elif not self._holds_after(row, counted, at, way, is_own=True)[0]:
                 yield f"{words} would not hold"
+        yield from self._why_not_of_others(row, way, at)
+
+    def why_not_after(self, row: int, node: int) -> Iterable[str]:
+        """The same of one whose copy is there already: what was asked while it came is over."""
+        rules = self._index.rules[self._classes[row]]
+        assert rules is not None  # noqa: S101 - the row is in use
+        at = np.array([node], np.int32)
+        for spread in rules.spreads:
+            if not self._holds_after(row, self._of(rules, spread), at, Way.SURGE, is_own=True)[0]:
+                yield f"{_words(spread)} would not hold"
+        yield from self._why_not_of_others(row, Way.SURGE, at)
+
+    def _why_not_of_others(self, row: int, way: Way, at: Numbers) -> Iterable[str]:
         for other, spread in self.speaking_of(row):
             if not self._holds_after(row, self._of(other, spread), at, way, is_own=False)[0]:
                 yield f"a topology spread of others over {spread.topology_key} would not hold"
@@ -243,3 +264,7 @@ class Spreading:
                 and self._census.selected(spread.selection)[0][pod_class]
             )
         return self._others[pod_class]
+
+
+def _words(spread: Spread) -> str:
+    return f"its topology spread over {spread.topology_key} (maxSkew {spread.max_skew})"

@@ -233,7 +233,6 @@ def test_no_such_node(rescheduler: Command, name: str, problem: str) -> None:
         ("other/web-1", "there is no pod other/web-1; did you mean shop/web-1?"),
         ("shop/qqqqqqqqqq", "there is no pod shop/qqqqqqqqqq; pods that have ended are not"),
         ("nowhere/qqqq", "there is no pod in namespace nowhere; there are some in shop"),
-        ("shop/\x1b[2J", r"there is no pod shop/\x1b[2J; "),
     ],
 )
 def test_no_such_pod(rescheduler: Command, cluster: str, name: str, problem: str) -> None:

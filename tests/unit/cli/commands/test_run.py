@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from rescheduler.cli.stopping import AGAIN_SECONDS
 from rescheduler.controller import loop
 from tests.unit.cli.running import Command
 
@@ -52,35 +53,42 @@ def test_help_has_examples(rescheduler: Command) -> None:
     assert "Exit status" in ended.out
 
 
+@pytest.mark.parametrize("between", [0.0, AGAIN_SECONDS + 0.05])
 @pytest.mark.parametrize(
     ("signals", "code"),
     [
-        ([signal.SIGTERM, signal.SIGTERM], 130),
+        ([signal.SIGTERM, signal.SIGTERM], 0),
         ([signal.SIGINT, signal.SIGTERM], 130),
         ([signal.SIGTERM], 0),
         ([signal.SIGINT], 130),
     ],
     ids=lambda each: "+".join(one.name for one in each) if isinstance(each, list) else "",
 )
-def test_told_to_stop_twice_it_ends_at_once(
+def test_told_to_stop_again_and_not_only_twice_it_ends_at_once(
     rescheduler: Command,
     config: str,
     monkeypatch: pytest.MonkeyPatch,
     signals: list[signal.Signals],
     code: int,
+    between: float,
 ) -> None:
+    """`timeout` sends SIGTERM to its child and to the group of that: this is one word."""
+    is_again = len(signals) > 1 and between > 0
+
     async def going(*arguments: object, **_: object) -> None:
         stop = arguments[-1]
         assert isinstance(stop, asyncio.Event)
         for each in signals:
             os.kill(os.getpid(), each)
+            await asyncio.sleep(between)
         await stop.wait()
-        if len(signals) > 1:
+        if is_again:
             # An orderly end takes longer than anybody waits.
             await asyncio.Event().wait()
 
     monkeypatch.setattr(loop, "run", going)
     ended = rescheduler("run", "--config", config)
-    assert ended.code == code
+    assert ended.code == (130 if is_again else code)
     assert "Traceback" not in ended.err
-    assert ("stopping at once" in ended.err) == (len(signals) > 1)
+    assert ended.err.count("stop requested") == (2 if is_again else 1)
+    assert ("stopping at once" in ended.err) == is_again

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from rescheduler.migrate.deciding import groups, records
+from rescheduler.migrate.deciding import groups, records, serving
 from rescheduler.migrate.deciding.actions import GiveUp, Wait
 from rescheduler.migrate.deciding.facts import Progress
 from rescheduler.migrate.deciding.records import MigrationStatus
@@ -221,3 +221,20 @@ def test_whatever_happens_to_their_writes(seed: int, happening: list[list[Event]
     watching = Watching(group_of(2, 3), chance(seed)).begin(*happening).to_the_end()
     assert list(problems(watching)) == []
     assert watching.least >= 3
+
+
+def test_whose_spread_would_be_too_uneven_is_taken_back_unless_its_group_goes() -> None:
+    def decided(other: Step) -> GiveUp | None:
+        cluster = ToyCluster(moving=0)
+        for uid in sorted(cluster.pods)[:2]:
+            cluster.ask_for(uid, group="g", group_size=2)
+        _, record = cluster.records.values()
+        record["status"] = records.status_document(record, at(other), BEGINNING)
+        progress = Progress(now=BEGINNING, uneven_after="its topology spread would not hold")
+        return serving.why_uneven(cluster.intent, cluster.view(), progress)
+
+    assert decided(Step.HAND_OVER) is None
+    alone = decided(Step.LEAVE)
+    assert alone is not None
+    assert alone.outcome.reason is Reason.TARGET_LOST
+    assert "is not right for it any more: its topology spread" in alone.outcome.message

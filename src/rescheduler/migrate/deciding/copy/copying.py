@@ -119,6 +119,8 @@ def _prepare(
         return hopeless
     if not is_enough and (waiting := serving.wait(intent, view, original, copy, progress)):
         return waiting
+    if uneven := serving.why_uneven(intent, view, progress):
+        return uneven
     if timeouts.prepared_seconds(intent, view, progress) > timeouts.time_to_hand_over(intent, view):
         return GiveUp.because(Reason.TIMED_OUT, "the API server did not let us evict the pod")
     # Going back and forth between steps would cost a write each time.

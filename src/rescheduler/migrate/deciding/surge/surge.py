@@ -181,6 +181,8 @@ def _when_serving(
 ) -> Action:
     replica_set = view.replica_set
     assert replica_set is not None  # noqa: S101 - asked by the caller
+    if uneven := serving.why_uneven(intent, view, progress):
+        return uneven
     # Going back and forth between steps would cost a write each time.
     recorded = groups.own_step(intent, view)
     step = recorded if recorded.was_let_go else Step.WAIT_READY
