@@ -100,10 +100,11 @@ def run(
 
 
 def tell_start(loaded: config.Loaded) -> None:
+    """All settings would be a page of log: each has a line of its own with --v=4."""
     structlog.get_logger().info(
         "rescheduler starts",
         version=__version__,
-        configuration=config.to_document(loaded.configuration),
+        configuration=config.settings_beside_defaults(loaded.configuration) or "the defaults",
     )
 
 
