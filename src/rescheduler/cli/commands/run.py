@@ -100,7 +100,7 @@ def run(
 
 
 def tell_start(loaded: config.Loaded) -> None:
-    """All settings would be a page of log: each has a line of its own with --v=4."""
+    """Without the defaults, which would be a page of log: `config show` prints all."""
     structlog.get_logger().info(
         "rescheduler starts",
         version=__version__,
