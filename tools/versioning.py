@@ -18,20 +18,26 @@ CHANGELOG: Final = ROOT / "CHANGELOG.md"
 
 _ASSIGNED: Final = re.compile(r'(?m)^__version__ = "(.*)"$')
 _UNRELEASED: Final = "## Unreleased\n"
+_RELEASED: Final = re.compile(r"(?m)^## (\d\S*) - ")
 
 
 class CannotCutError(Exception):
     """What stands in the way, in words."""
 
 
-def wanted(given: str, now: str) -> Version:
-    """Only forward: 0.1.0 after 0.1.0.dev0, and 0.2.0.dev0 after that."""
+def wanted(given: str, now: str, changelog: str) -> Version:
+    """Only forward: 0.1.0 after 0.1.0.dev0, and 0.2.0.dev0 after that. What is only being developed
+    was given to nobody: if it turns out to be small, 0.1.1 is cut of 0.2.0.dev0.
+    """
     try:
         version = Version(given)
     except InvalidVersion:
         raise CannotCutError(f"{given!r} is no version, such as 0.1.0 or 0.2.0.dev0") from None
-    if version <= Version(now):
-        raise CannotCutError(f"{version} is not after {now}, the version of today")
+    today = Version(now)
+    if version == today or (not today.is_devrelease and version < today):
+        raise CannotCutError(f"{version} is not after {today}, the version of today")
+    if taken := [each for each in _RELEASED.findall(changelog) if version <= Version(each)]:
+        raise CannotCutError(f"{version} is not after {taken[0]}, which is released")
     return version
 
 
@@ -53,7 +59,7 @@ def main() -> None:
     code, changelog = CODE.read_text(), CHANGELOG.read_text()
     now = _ASSIGNED.findall(code)[0]
     try:
-        version = wanted(sys.argv[1], now)
+        version = wanted(sys.argv[1], now, changelog)
         if not version.is_devrelease:
             # The date of a changelog is of the calendar of those who read it.
             today = datetime.now(UTC).date()  # noqa: TID251

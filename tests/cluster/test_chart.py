@@ -175,6 +175,15 @@ async def test_refused_with_the_name_of_the_value(tmp_path: Path, value: str, wo
     assert words in done.stderr
 
 
+@pytest.mark.parametrize("name", ["resourceName", "resourceNamespace"])
+async def test_a_lease_that_its_role_does_not_grant_is_refused(tmp_path: Path, name: str) -> None:
+    """At once, not by replicas that never lead."""
+    values = setting("mode=Auto", f"config.leaderElection.{name}=other")
+    done = await Helm(tmp_path).run("template", "rescheduler", CHART, *values)
+    assert done.returncode == 1
+    assert f"config.leaderElection.{name}: the role of this chart grants" in done.stderr
+
+
 async def test_who_only_looks_guards_nobody(tmp_path: Path) -> None:
     values = setting("guard.enabled=true")
     done = await Helm(tmp_path).run("template", "rescheduler", CHART, *values)

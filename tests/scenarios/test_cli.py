@@ -248,4 +248,4 @@ async def test_status_says_when_nobody_goes_on_with_what_is_under_way(world: Wor
         assert (await running.stop()).code == 0
     told = await as_admin(world, "status", "--config", str(world.configuration(**settings)))
     assert "Stuck:      1 under way: nobody leads, so nobody goes on with them" in told.out
-    assert told.lines[-1] == "Next:       rescheduler run --config rescheduler.yaml"
+    assert told.lines[-1] == "Next:       rescheduler run --config FILE"

@@ -24,22 +24,22 @@ HEADER = "apiVersion: rescheduler.io/v1alpha1\nkind: ReschedulerConfiguration\n"
 READMES = ["README.md", "README.zh-CN.md"]
 SECTIONS = {
     "README.md": [
-        "Not one request fails",
         "How a pod moves",
         "Demo",
         "Install",
         "First plan",
         "Run",
+        "Not one request fails",
         "Beside what people use today",
         "More",
     ],
     "README.zh-CN.md": [
-        "一个请求都不丢",
         "一个 Pod 是怎样被迁移的",
         "演示",
         "安装",
         "第一个计划",
         "运行",
+        "一个请求都不丢",
         "与现有工具并排比较",
         "更多",
     ],
@@ -55,6 +55,16 @@ def test_a_readme_goes_from_what_it_is_to_where_to_read_on(readme: str) -> None:
     assert re.findall(r"^## (.*)$", text, re.MULTILINE) == SECTIONS[readme]
     longest = max(len(each.splitlines()) for each in text.split("\n## "))
     assert longest <= 45  # a screen
+    assert "\n![" in text.partition("\n## ")[0]  # a picture, before all else
+
+
+@readmes
+def test_lines_of_a_readme_are_wrapped(readme: str) -> None:
+    """But for tables, and for what a program prints."""
+    text = (ROOT / readme).read_text()
+    answers = {line for block in blocks(readme, "console", "") for line in said(block)}
+    lines = [line for line in text.splitlines() if line[:1] != "|" and line not in answers]
+    assert [line for line in lines if len(line) > 120] == []
 
 
 @readmes
@@ -80,6 +90,10 @@ def shown(block: str) -> dict[str, list[str]]:
         else:
             found[next(reversed(found))].append(line)
     return found
+
+
+def said(block: str) -> list[str]:
+    return [line for lines in shown(block).values() for line in lines]
 
 
 def printed(command: str) -> list[str]:

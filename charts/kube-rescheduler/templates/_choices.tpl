@@ -19,9 +19,16 @@
 {{- end }}true{{ end }}
 {{- end }}
 
-{{/* The commands look for it there, and the Lease is there. */}}
+{{/* The commands look for it there, and the Lease is there: of this name, as its role says. */}}
 {{- define "rescheduler.checked" -}}
 {{- if ne .Release.Namespace "kube-system" }}
 {{- fail (printf "kube-rescheduler belongs into kube-system: add --namespace kube-system (found %s)" .Release.Namespace) }}
+{{- end }}
+{{- $lease := .Values.config.leaderElection | default dict }}
+{{- range $name, $granted := dict "resourceName" "rescheduler" "resourceNamespace" "kube-system" }}
+{{- $given := get $lease $name | default $granted }}
+{{- if ne $given $granted }}
+{{- fail (printf "config.leaderElection.%s: the role of this chart grants %s, and nothing else (found %s)" $name $granted $given) }}
+{{- end }}
 {{- end }}
 {{- end }}

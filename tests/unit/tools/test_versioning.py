@@ -50,12 +50,18 @@ def test_what_cannot_be_cut_is_told(text: str, told: str) -> None:
         cut(text, Version("0.1.0"), TODAY)
 
 
-@pytest.mark.parametrize("after", ["0.1.0", "0.2.0.dev0", "1.0"])
+@pytest.mark.parametrize("after", ["0.0.2", "0.1.0", "0.2.0.dev0", "1.0"])
 def test_it_goes_forward(after: str) -> None:
-    assert wanted(after, "0.1.0.dev0") == Version(after)
+    """From what is released: nobody has what is only being developed."""
+    assert wanted(after, "0.1.0.dev0", CHANGELOG) == Version(after)
 
 
-@pytest.mark.parametrize("before", ["0.1.0.dev0", "0.0.9", "new"])
+@pytest.mark.parametrize("before", ["0.1.0.dev0", "0.0.1", "0.0.1.dev3", "0.0.0", "new"])
 def test_and_only_forward(before: str) -> None:
     with pytest.raises(CannotCutError, match=before):
-        wanted(before, "0.1.0.dev0")
+        wanted(before, "0.1.0.dev0", CHANGELOG)
+
+
+def test_not_behind_what_is_cut_today() -> None:
+    with pytest.raises(CannotCutError, match="the version of today"):
+        wanted("0.0.2", "0.1.0", CHANGELOG)

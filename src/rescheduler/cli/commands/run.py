@@ -100,10 +100,11 @@ def run(
 
 
 def tell_start(loaded: config.Loaded) -> None:
+    """Without the defaults, which would be a page of log: `config show` prints all."""
     structlog.get_logger().info(
         "rescheduler starts",
         version=__version__,
-        configuration=config.to_document(loaded.configuration),
+        configuration=config.settings_beside_defaults(loaded.configuration) or "the defaults",
     )
 
 

@@ -18,7 +18,7 @@ Record = dict[str, Any]
 DEPLOYMENT: Final = "rescheduler-scheduler"
 """As `manifests/rescheduler` has it."""
 BY_HAND: Final = "by hand"
-START: Final = "rescheduler run --config rescheduler.yaml"
+START: Final = "rescheduler run --config FILE"
 
 _LONG_SECONDS: Final = 600.0
 """Under way for longer than a copy may take to become Ready, and its original to end."""

@@ -37,13 +37,16 @@ def test_a_kubeconfig_that_is_not_there_ends_it_with_one_line(
     assert "Traceback" not in ended.err
 
 
-def test_it_tells_its_version_and_configuration_first(rescheduler: Command, config: str) -> None:
+def test_it_tells_its_version_and_what_is_configured_first(
+    rescheduler: Command, config: str
+) -> None:
     ended = rescheduler(
         "run", "--config", config, "--log-format", "json", "--kubeconfig", "/nowhere/kubeconfig"
     )
     first = ended.err.splitlines()[0]
     assert '"event": "rescheduler starts"' in first
-    assert '"leaderElect": false' in first
+    assert '"configuration": {"leaderElection.leaderElect": false' in first
+    assert "cpuThreshold" not in first  # is the default
 
 
 def test_help_has_examples(rescheduler: Command) -> None:

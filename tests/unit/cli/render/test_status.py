@@ -73,7 +73,7 @@ def test_without_an_election_who_leads_is_not_known() -> None:
 
 
 def test_with_nobody_leading_the_next_thing_is_to_start_it_or_to_mend_its_deployment() -> None:
-    assert lines(status())["Next"] == ["rescheduler run --config rescheduler.yaml"]
+    assert lines(status())["Next"] == ["rescheduler run --config FILE"]
     begun = {"startTime": "2026-01-01T00:59:00Z"}
     under_way = record("web-1", phase="InProgress", status=begun)
     stopped = status(under_way, deployment=installed(replicas=0))
