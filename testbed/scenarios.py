@@ -336,8 +336,13 @@ class Scene(ABC):
         process = await self.start(**settings)
         return await process.finish()
 
+    async def audited_run(self, **settings: Any) -> tuple[Run, Audit]:  # noqa: ANN401
+        """And what the auditor has seen of it."""
+        async with self.auditor() as auditor:
+            return await self.run(**settings), await self.audit(auditor)
+
     async def start(self, **settings: Any) -> Running:  # noqa: ANN401
-        """The same, for scenarios in which something happens meanwhile."""
+        """One pass in which something happens meanwhile."""
         return await self.start_command(
             "run", "--once", "--config", str(self.configuration(**settings))
         )

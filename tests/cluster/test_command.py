@@ -44,9 +44,7 @@ async def test_rests_and_says_why_when_there_is_little_to_gain(world: World) -> 
     await world.add_nodes(2)
     await world.create(deployment("web", replicas=1))
     await world.wait("web is complete", lambda: world.is_complete("web"))
-    async with world.auditor() as auditor:
-        run = await world.run()
-        audit = await world.audit(auditor)
+    run, audit = await world.audited_run()
     assert run.code == 0, run
     assert "imbalance 12.5 points, not above the threshold of 20" in run.summary
     assert audit.writes() == []
@@ -69,9 +67,9 @@ async def test_every_step_is_one_structured_line(world: World) -> None:
 
 
 async def test_names_every_mistake_in_the_configuration_and_does_nothing(world: World) -> None:
-    async with world.auditor() as auditor:
-        run = await world.run(cpuTreshold=80, imbalanceThreshold="much", maxReschedulePods=-1)
-        audit = await world.audit(auditor)
+    run, audit = await world.audited_run(
+        cpuTreshold=80, imbalanceThreshold="much", maxReschedulePods=-1
+    )
     assert run.code == 1
     assert 'cpuTreshold: unknown field; did you mean "cpuThreshold"?' in run.errors
     assert "imbalanceThreshold:" in run.errors

@@ -87,9 +87,7 @@ async def test_refused_once_and_told_in_the_words_of_the_policy(world: World, po
     _, empty = await stage(world, policy)
     for each in await world.pods("web"):
         await ask(world, each, empty)
-    async with world.auditor() as auditor:
-        run = await world.run(**NO_STRATEGY)
-        audit = await world.audit(auditor)
+    run, audit = await world.audited_run(**NO_STRATEGY)
     for record in await world.records():
         status = record["status"]
         assert (status["phase"], status["reason"]) == ("Failed", "CopyRefused"), status
@@ -113,9 +111,7 @@ async def test_the_pass_goes_on_to_the_next_workload(world: World, policy: str) 
     for name in ("web", "other"):
         for each in await world.pods(name):
             await ask(world, each, empty)
-    async with world.auditor() as auditor:
-        run = await world.run(**NO_STRATEGY, maxReschedulePods=10)
-        audit = await world.audit(auditor)
+    run, audit = await world.audited_run(**NO_STRATEGY, maxReschedulePods=10)
     refused, moved = [await world.records(name) for name in ("web", "other")]
     assert [each["status"].get("reason") for each in refused] == ["CopyRefused"] * 2, run
     assert [each["status"]["phase"] for each in moved] == ["Completed"] * 2, run
@@ -134,9 +130,7 @@ async def test_goes_another_way_where_it_may(world: World, policy: str) -> None:
     assert refused["status"]["reason"] == "CopyRefused", refused["status"]
     await world.api.delete("PodMigration", world.name, refused["metadata"]["name"])
     await ask(world, moved, empty, mayRecreate=True)
-    async with world.auditor() as auditor:
-        run = await world.run(**NO_STRATEGY)
-        audit = await world.audit(auditor)
+    run, audit = await world.audited_run(**NO_STRATEGY)
     [record] = await world.records()
     assert (record["status"]["phase"], record["status"]["way"]) == ("Completed", "Recreate"), run
     await world.wait("web is complete", lambda: world.is_complete("web"))

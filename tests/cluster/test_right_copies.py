@@ -83,9 +83,7 @@ async def test_a_moved_pod_has_what_its_siblings_have(world: World, webhook: Web
         assert all(map(is_complete, await world.pods("web")))
         await ask_for_all(world, empty)
         asked.clear()
-        async with world.auditor() as auditor:
-            run = await world.run(**NO_STRATEGY)
-            audit = await world.audit(auditor)
+        run, audit = await world.audited_run(**NO_STRATEGY)
     assert run.code == 0, run
     assert {each["status"]["phase"] for each in await world.records()} == {"Completed"}, run
     pods = await world.pods("web")
@@ -136,9 +134,7 @@ async def test_it_is_told_once_for_the_workload(world: World) -> None:
         full, empty = await stage(world)
         for each in (await world.pods("web"))[:2]:
             await ask(world, each, empty)
-        async with world.auditor() as auditor:
-            run = await world.run(**NO_STRATEGY, migration={"workers": 1})
-            audit = await world.audit(auditor)
+        run, audit = await world.audited_run(**NO_STRATEGY, migration={"workers": 1})
     first, second = sorted(
         (each["status"] for each in await world.records()), key=lambda each: str(each["reason"])
     )
@@ -177,9 +173,7 @@ async def test_a_copy_that_is_refused_though_its_dry_run_was_not(world: World) -
         _, empty = await stage(world)
         first, *_ = await world.pods("web")
         await ask(world, first, empty)
-        async with world.auditor() as auditor:
-            run = await world.run(**NO_STRATEGY)
-            audit = await world.audit(auditor)
+        run, audit = await world.audited_run(**NO_STRATEGY)
     [record] = await world.records()
     assert record["status"]["reason"] == "CopyRefused", record["status"]
     assert "denied the request" in record["status"]["message"]

@@ -5,11 +5,11 @@ tell which one it talks to.
 """
 
 import asyncio
-import copy
 from collections.abc import AsyncIterator, Mapping
 from typing import Final
 
 from rescheduler.embedded.apiserver import ApiServer
+from rescheduler.embedded.client.copies import own
 from rescheduler.embedded.kinds import KINDS
 from rescheduler.embedded.store import Change, key_of
 from rescheduler.kube import errors
@@ -43,7 +43,7 @@ class EmbeddedApi(Api):
             answer = self._answer(call, query or {}, body or {}, content_type)
         except errors.KubeError as problem:
             raise ApiError(problem.status or 500, str(problem)) from None
-        return copy.deepcopy(answer)
+        return own(answer)
 
     def _answer(
         self, call: ApiCall, query: Mapping[str, str], body: Object, content_type: str
@@ -126,11 +126,11 @@ class EmbeddedApi(Api):
         try:
             for change in missed:
                 if _is_in(change, namespace):
-                    yield change.kind, copy.deepcopy(change.object)
+                    yield change.kind, own(change.object)
             while True:
                 change = await queue.get()
                 if _is_in(change, namespace):
-                    yield change.kind, copy.deepcopy(change.object)
+                    yield change.kind, own(change.object)
         finally:
             end()
 

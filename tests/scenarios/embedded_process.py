@@ -8,6 +8,7 @@ more, whatever it still tries.
 import asyncio
 import contextlib
 import contextvars
+import functools
 import io
 import json
 import signal
@@ -289,11 +290,18 @@ _COMMANDS: Final[
 def _parsed(arguments: Sequence[str]) -> tuple[str, dict[str, Any]]:
     """The command's name, and its parameters by the names that its function has for them."""
     name, *rest = arguments
-    command: Any = typer.main.get_command(app.app).commands[name]  # type: ignore[attr-defined]
+    command: Any = _all_commands()[name]
     if hasattr(command, "commands"):
         name, *rest = rest
         command = command.commands[name]
     return name, dict(command.make_context(name, list(rest)).params)
+
+
+@functools.cache
+def _all_commands() -> dict[str, Any]:
+    """Built once: that takes longer than most of what processes do with them."""
+    found: dict[str, Any] = typer.main.get_command(app.app).commands  # type: ignore[attr-defined]
+    return found
 
 
 def _asked(given: dict[str, Any]) -> Asked:

@@ -39,9 +39,7 @@ async def test_leaves_alone_whose_sibling_would_go_first(world: Scene) -> None:
     sibling, *_ = await world.pods("web")
     await world.annotate_pod(sibling["metadata"]["name"], LOWEST_COST)
     await _keep(world, sibling)
-    async with world.auditor() as auditor:
-        run = await world.run()
-        audit = await world.audit(auditor)
+    run, audit = await world.audited_run()
     assert run.code == 1, run
     assert "lowest deletion cost" in run.summary
     assert {write.resource for write in audit.writes()} == {"podmigrations", "rescheduleplans"}
@@ -53,9 +51,7 @@ async def test_moves_the_one_that_would_go_first_anyway(world: Scene) -> None:
     first, *siblings = await world.pods("web")
     await world.annotate_pod(first["metadata"]["name"], LOWEST_COST)
     await _keep(world, *siblings)
-    async with world.auditor() as auditor:
-        run = await world.run()
-        audit = await world.audit(auditor)
+    run, audit = await world.audited_run()
     assert run.code == 0, run
     assert audit.pods_removed() == [first["metadata"]["name"]]
     assert audit.replicas_missing() == []

@@ -35,9 +35,7 @@ async def test_it_takes_these_writes(world: World, name: str) -> None:
     """The matrix disturbs each of them, so the list must be true."""
     way = WAYS[name]
     await set_stage_for(world, way)
-    async with world.auditor() as auditor:
-        run = await world.run(**SETTINGS)
-        audit = await world.audit(auditor)
+    run, audit = await world.audited_run(**SETTINGS)
     assert run.code == way.code, run
     made = [write.permission for write in audit.writes()]
     print(f"{name}: {len(made)} writes for {len(way.apps)} migrations: {made}")  # noqa: T201

@@ -78,9 +78,7 @@ async def test_a_copy_is_an_endpoint_before_or_as_its_original_ends(
     if len(labels) > 1:
         # What counts pods by another label than the one that a copy lacks forbids nothing.
         await world.create(budget("web", maxUnavailable=0))
-    async with world.auditor() as auditor:
-        run = await world.run()
-        audit = await world.audit(auditor)
+    run, audit = await world.audited_run()
     assert run.code == 0, run
     assert f"from {full} to {empty}" in run.summary
     await assert_exactly_one_moved(world, audit, app="web", to=empty)
@@ -138,9 +136,7 @@ async def test_a_budget_that_selects_by_it_still_forbids(world: World) -> None:
     labels = {"app": "web", HASH: await hash_of(world)}
     guard["spec"]["selector"] = {"matchLabels": labels}
     await world.create(guard)
-    async with world.auditor() as auditor:
-        run = await world.run()
-        audit = await world.audit(auditor)
+    run, audit = await world.audited_run()
     assert run.code == 0, run
     stays = [line["because"] for line in run.said("pod stays") if "/web-" in line["pod"]]
     assert stays
@@ -160,9 +156,7 @@ async def test_a_gate_that_a_load_balancer_opens_is_waited_for(world: World) -> 
     await world.create(service("web"))
     async with load_balancer(world, of="web"):
         await world.deploy(ballast(), gated(2), on=full)
-        async with world.auditor() as auditor:
-            run = await world.run()
-            audit = await world.audit(auditor)
+        run, audit = await world.audited_run()
     assert run.code == 0, run
     await assert_exactly_one_moved(world, audit, app="web", to=empty)
     assert all(GATE in types_of(pod) for pod in await world.pods("web"))
@@ -179,9 +173,7 @@ async def test_a_gate_that_nobody_would_open_for_a_copy_keeps_the_pod(world: Wor
     async with load_balancer(world, of="web"):
         await world.deploy(gated(4), on=full)
         await world.create(selecting("by-hash", {"app": "web", HASH: await hash_of(world)}))
-        async with world.auditor() as auditor:
-            run = await world.run()
-            audit = await world.audit(auditor)
+        run, audit = await world.audited_run()
     assert run.code == 0, run
     stays = [line["because"] for line in run.said("pod stays") if "/web-" in line["pod"]]
     assert stays

@@ -19,9 +19,7 @@ async def test_moves_a_pod_of_a_replica_set_that_no_deployment_has(world: Scene)
     await world.create(service("web"))
     alone = workload("ReplicaSet", "web", labels={"track": "stable"}, replicas=4)
     await world.deploy(alone, on=full)
-    async with world.auditor() as auditor:
-        run = await world.run()
-        audit = await world.audit(auditor)
+    run, audit = await world.audited_run()
     assert run.code == 0, run
     await assert_exactly_one_moved(world, audit, app="web", to=empty)
     [made] = audit.pods_made()
@@ -39,9 +37,7 @@ async def test_refuses_where_the_only_label_is_what_a_budget_selects_by(world: S
     await world.create(budget("web", maxUnavailable=1))
     await world.deploy(workload("ReplicaSet", "web", replicas=4), on=full)
     before = _uids(await world.pods("web"))
-    async with world.auditor() as auditor:
-        run = await world.run()
-        audit = await world.audit(auditor)
+    run, audit = await world.audited_run()
     assert run.code == 0, run
     # Moving it would recreate it, which nobody has asked for.
     assert {"pods.recreate" in line["because"] for line in run.said("pod stays")} == {True}
@@ -76,9 +72,7 @@ async def test_moves_a_pod_whose_siblings_alone_go_by_what_a_copy_lacks(
 ) -> None:
     full, empty = await world.add_nodes(2)
     await world.deploy(web, on=full)
-    async with world.auditor() as auditor:
-        run = await world.run()
-        audit = await world.audit(auditor)
+    run, audit = await world.audited_run()
     assert run.code == 0, run
     await assert_exactly_one_moved(world, audit, app="web", to=empty)
 
@@ -192,9 +186,7 @@ async def test_touches_no_pod_of_a_kind_that_it_cannot_move_and_says_why(world: 
 
     await world.wait("all are Ready", are_there)
     others = {app: (await world.pods(app))[0] for app in reasons}
-    async with world.auditor() as auditor:
-        run = await world.run()
-        audit = await world.audit(auditor)
+    run, audit = await world.audited_run()
     assert run.code == 0, run
     await assert_exactly_one_moved(world, audit, app="web", to=empty)
     stays = {line["pod"]: line["because"] for line in run.said("pod stays")}

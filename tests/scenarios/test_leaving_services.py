@@ -162,9 +162,7 @@ async def test_it_has_left_when_it_is_told_to_end(world: World, scene: str) -> N
 async def test_whatever_its_kubelet_says_meanwhile(world: World) -> None:
     """Every ten seconds it gives it back, and each time it leaves again."""
     original, _ = await set_scene(world, _deployment)
-    async with world.auditor() as auditor:
-        run = await world.run(**settings("12s"))
-        audit = await world.audit(auditor)
+    run, audit = await world.audited_run(**settings("12s"))
     assert run.code == 0, run
     seen = moments(audit, original)
     assert seen[-2:] == ["no endpoint", "told to end"]
@@ -179,9 +177,7 @@ async def test_several_of_one_workload_leave_at_the_same_time(world: World) -> N
     await world.deploy(deployment("web", replicas=3), on=full)
     for each in await world.pods("web"):
         await ask(world, each, empty)
-    async with world.auditor() as auditor:
-        run = await world.run(**settings("2s"))
-        audit = await world.audit(auditor)
+    run, audit = await world.audited_run(**settings("2s"))
     assert run.code == 0, run
     assert await world.nodes_of("web") == [empty] * 3
     assert times_left(audit) >= 3
@@ -248,9 +244,7 @@ async def test_who_is_told_at_once(world: World, make: Callable[[], Object], lin
         await world.deploy(make(), on=full)
 
     _, empty = await set_scene(world, scene)
-    async with world.auditor() as auditor:
-        run = await world.run(**settings(linger))
-        audit = await world.audit(auditor)
+    run, audit = await world.audited_run(**settings(linger))
     assert run.code == 0, run
     assert times_left(audit) == 0
     assert await is_there(world, empty)

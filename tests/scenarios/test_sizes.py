@@ -20,9 +20,7 @@ async def test_all_of_them_and_admission_is_asked_once(world: Scene) -> None:
     await world.deploy(deployment("web", replicas=REPLICAS), on=full)
     for each in await world.pods("web"):
         await ask(world, each, empty)
-    async with world.auditor() as auditor:
-        run = await world.run(enabledStrategies=[])
-        audit = await world.audit(auditor)
+    run, audit = await world.audited_run(enabledStrategies=[])
     assert run.code == 0, run
     assert {each["status"]["phase"] for each in await world.records()} == {"Completed"}
     pods = await world.pods("web")

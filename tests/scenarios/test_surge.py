@@ -19,9 +19,7 @@ BRIEF = {"readyTimeout": "3s", "budgetTimeout": "2s"}
 @pytest.mark.parametrize("replicas", [4, 1])
 async def test_moves_one_pod_and_nobody_notices(world: Scene, replicas: int) -> None:
     full, empty = await deploy_web(world, replicas)
-    async with world.auditor() as auditor:
-        run = await world.run()
-        audit = await world.audit(auditor)
+    run, audit = await world.audited_run()
     assert run.code == 0, run
     assert f"from {full} to {empty}" in run.summary
     await assert_exactly_one_moved(world, audit, app="web", to=empty)
@@ -41,9 +39,7 @@ async def test_moves_what_a_budget_lets_nobody_evict(
     world: Scene, replicas: int, limit: Object
 ) -> None:
     _, empty = await deploy_web(world, replicas, limit)
-    async with world.auditor() as auditor:
-        run = await world.run()
-        audit = await world.audit(auditor)
+    run, audit = await world.audited_run()
     assert run.code == 0, run
     await assert_exactly_one_moved(world, audit, app="web", to=empty)
 
@@ -52,9 +48,7 @@ async def test_leaves_a_workload_alone_that_is_not_complete(world: Scene) -> Non
     await deploy_web(world, 4)
     sick, *_ = await world.pods("web")
     await world.set_ready(sick["metadata"]["name"], ready=False)
-    async with world.auditor() as auditor:
-        run = await world.run()
-        audit = await world.audit(auditor)
+    run, audit = await world.audited_run()
     assert run.code == 0, run
     assert audit.writes() == []
     stays = {line["because"] for line in run.said("pod stays")}
@@ -96,9 +90,7 @@ async def test_waits_for_a_sibling_that_turns_unready(world: Scene, *, comes_bac
 async def test_takes_the_copy_back_when_it_is_not_ready_in_time(world: Scene) -> None:
     await deploy_web(world, 4)
     await world.afflict_copies(never_ready="true")
-    async with world.auditor() as auditor:
-        run = await world.run(migration=BRIEF)
-        audit = await world.audit(auditor)
+    run, audit = await world.audited_run(migration=BRIEF)
     assert run.code == 1, run
     assert "NotReadyInTime" in run.summary
     assert len(audit.pods_made()) == 1
@@ -137,9 +129,7 @@ async def test_a_budget_that_can_never_be_met_stops_the_plan(world: Scene) -> No
 
 
 async def _assert_all_stay(world: Scene, because: str) -> None:
-    async with world.auditor() as auditor:
-        run = await world.run()
-        audit = await world.audit(auditor)
+    run, audit = await world.audited_run()
     assert run.code == 0, run
     # Of alike pods a few speak for all.
     stays = [line["because"] for line in run.said("pod stays") if "/web-" in line["pod"]]
@@ -177,9 +167,7 @@ async def test_refuses_a_pod_that_two_budgets_select(world: Scene) -> None:
 async def test_time_to_be_available_is_not_time_to_become_ready(world: Scene) -> None:
     """The Deployment asks for longer than the configuration gives a copy to become Ready."""
     _, empty = await deploy_web(world, 2, minReadySeconds=7)
-    async with world.auditor() as auditor:
-        run = await world.run(migration={"readyTimeout": "4s"})
-        audit = await world.audit(auditor)
+    run, audit = await world.audited_run(migration={"readyTimeout": "4s"})
     assert run.code == 0, run
     await assert_exactly_one_moved(world, audit, app="web", to=empty)
 

@@ -19,9 +19,7 @@ async def begin_maintenance(world: World) -> tuple[str, str]:
 
 async def test_a_node_in_maintenance_is_emptied_and_nobody_notices(world: World) -> None:
     _, empty = await begin_maintenance(world)
-    async with world.auditor() as auditor:
-        run = await world.run(**SETTINGS)
-        audit = await world.audit(auditor)
+    run, audit = await world.audited_run(**SETTINGS)
     assert run.code == 0, run
     assert await world.nodes_of("web") == [empty] * 3
     assert_nobody_noticed(audit)

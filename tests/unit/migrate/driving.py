@@ -62,6 +62,8 @@ class Drive:
     actions: list[Action] = field(default_factory=list)
     outcomes: list[Outcome] = field(default_factory=list)
     looks: int = 0
+    moments: list[tuple[int, Moment]] = field(default_factory=list)
+    """All that there were, by look: an undisturbed drive knows when something can happen."""
     late: list[tuple[int, Write]] = field(default_factory=list)
     swept: int = 0
     """Stray marks and copies."""
@@ -267,6 +269,7 @@ class Drive:
                     continue
 
     def _happens(self, moment: Moment) -> None:
+        self.moments.append((self.looks, moment))
         for event in self.events:
             if event.look == self.looks and event.moment == moment and event.disturbance:
                 event.disturbance(self.cluster)

@@ -1,11 +1,13 @@
-"""Simulations are silent, as whoever runs them has it."""
+"""Simulations are silent, as whoever runs them has it; asynchronous tests are on virtual time."""
 
-from collections.abc import Iterator
+import asyncio
+from collections.abc import Callable, Iterator, Mapping
 
 import pytest
 import structlog
 
 from rescheduler import logs
+from rescheduler.embedded.virtual_time import VirtualTimeLoop
 
 
 @pytest.fixture(autouse=True)
@@ -13,3 +15,7 @@ def quiet() -> Iterator[None]:
     logs.set_up(quiet=True)
     yield
     structlog.reset_defaults()
+
+
+def pytest_asyncio_loop_factories() -> Mapping[str, Callable[[], asyncio.AbstractEventLoop]]:
+    return {"virtual": VirtualTimeLoop}

@@ -9,7 +9,6 @@ from rescheduler.cli.contenders import named, with_and_without_extender
 from rescheduler.cli.wrong_flags import Problems
 from rescheduler.config import Configuration
 from rescheduler.config.scheduling import FILTER, SCORE
-from rescheduler.embedded import virtual_time
 from rescheduler.embedded.cluster import EmbeddedCluster
 from rescheduler.embedded.virtual_time import START
 from rescheduler.kube import Object
@@ -35,7 +34,7 @@ def add_node(cluster: EmbeddedCluster, name: str) -> None:
     cluster.api.set_status(NODES, made, {"allocatable": room, "capacity": room})
 
 
-async def answers() -> None:
+async def test_it_is_answered_by_what_the_controller_knows_at_that_moment() -> None:
     async with EmbeddedCluster(seed=1) as cluster:
         for name in ("a", "b"):
             add_node(cluster, name)
@@ -61,10 +60,6 @@ async def answers() -> None:
             await asyncio.sleep(10)
             assert controller.extender is not None
             assert controller.extender.filter(POD, ["a", "b"]).names == ["a", "b"]
-
-
-def test_it_is_answered_by_what_the_controller_knows_at_that_moment() -> None:
-    virtual_time.run(answers())
 
 
 @pytest.mark.timeout(1800)

@@ -8,7 +8,6 @@ import pytest
 from rescheduler.cli.contenders import named, with_and_without_guard
 from rescheduler.cli.wrong_flags import Problems
 from rescheduler.config import Configuration, Guard
-from rescheduler.embedded import virtual_time
 from rescheduler.embedded.cluster import OWN_USER
 from rescheduler.embedded.virtual_time import START
 from rescheduler.kube import errors
@@ -23,7 +22,7 @@ from rescheduler.wire import POD_MIGRATIONS, PODS
 from tests.unit.simulation.guarded import GUARDING, filled, on_one_node
 
 
-async def nobody_dips() -> None:
+async def test_an_outsiders_drain_moves_all_and_nobody_dips() -> None:
     async with on_one_node("a", "b") as it:
         assert await it.drain("full")
         assert not {"full"} & {*it.nodes_of("web"), *it.nodes_of("db")}
@@ -38,11 +37,7 @@ async def nobody_dips() -> None:
             assert record["spec"]["reason"] == f"{USER} evicts it from full"
 
 
-def test_an_outsiders_drain_moves_all_and_nobody_dips() -> None:
-    virtual_time.run(nobody_dips())
-
-
-async def everybody_dips() -> None:
+async def test_without_it_all_of_them_do() -> None:
     silent = replace(GUARDING, guard=Guard())
     async with on_one_node("a", "b", configuration=silent) as it:
         assert it.controller.guard is None
@@ -52,11 +47,7 @@ async def everybody_dips() -> None:
         assert {each.short for each in it.dips.all} == {3}
 
 
-def test_without_it_all_of_them_do() -> None:
-    virtual_time.run(everybody_dips())
-
-
-async def one_after_the_other() -> None:
+async def test_nodes_are_drained_one_after_the_other() -> None:
     async with on_one_node("a", "b", "c") as it:
         assert await it.drain("full")
         # At once, by the same person: what has just come there is meant now.
@@ -65,11 +56,7 @@ async def one_after_the_other() -> None:
         assert not [each for each in it.dips.all if each.cause is not Cause.RECREATE]
 
 
-def test_nodes_are_drained_one_after_the_other() -> None:
-    virtual_time.run(one_after_the_other())
-
-
-async def nowhere_to_go() -> None:
+async def test_without_room_a_drain_ends_all_the_same() -> None:
     patient = replace(GUARDING, guard=Guard(enabled=True, patience_seconds=60.0))
     async with on_one_node(configuration=patient) as it:
         begun = asyncio.get_running_loop().time()
@@ -77,11 +64,7 @@ async def nowhere_to_go() -> None:
         assert asyncio.get_running_loop().time() - begun < 300
 
 
-def test_without_room_a_drain_ends_all_the_same() -> None:
-    virtual_time.run(nowhere_to_go())
-
-
-async def told_apart() -> None:
+async def test_who_is_held_and_who_is_not() -> None:
     async with on_one_node("a") as it:
         [pod, *_] = it.cluster.store.all(PODS)
         metadata = pod["metadata"]
@@ -94,19 +77,11 @@ async def told_apart() -> None:
             api.evict("default", "nobody", user=USER)
 
 
-def test_who_is_held_and_who_is_not() -> None:
-    virtual_time.run(told_apart())
-
-
-async def before_it_knows() -> None:
+async def test_as_long_as_nothing_is_known_evictions_pass() -> None:
     async with filled() as cluster, running(cluster, GUARDING) as controller:
         cluster.review_evictions(controller.guard)
         [pod, *_] = cluster.store.all(PODS)
         cluster.api.evict("default", pod["metadata"]["name"], user=USER)
-
-
-def test_as_long_as_nothing_is_known_evictions_pass() -> None:
-    virtual_time.run(before_it_knows())
 
 
 def test_over_hours_with_drains_dips_are_only_without_it() -> None:

@@ -3,7 +3,6 @@
 import asyncio
 import json
 
-from rescheduler.embedded import virtual_time
 from rescheduler.embedded.apiserver import ApiServer, Webhook
 from rescheduler.embedded.cluster import EmbeddedCluster
 from rescheduler.simulation.rude_drains import USER, drain
@@ -51,7 +50,7 @@ def now() -> float:
     return asyncio.get_running_loop().time()
 
 
-async def refused() -> None:
+async def test_all_are_evicted_at_once_and_those_refused_again_every_five_seconds() -> None:
     async with EmbeddedCluster(seed=1) as cluster:
         api, gate = await with_pods(cluster, "a", "b"), Gate()
         cluster.review_evictions(gate.webhook)
@@ -68,11 +67,7 @@ async def refused() -> None:
         assert api.get(NODES, None, NODE)["spec"]["unschedulable"]
 
 
-def test_all_are_evicted_at_once_and_those_refused_again_every_five_seconds() -> None:
-    virtual_time.run(refused())
-
-
-async def out_of_time() -> None:
+async def test_when_its_time_is_over_it_gives_up() -> None:
     async with EmbeddedCluster(seed=1) as cluster:
         api = await with_pods(cluster, "a")
         cluster.review_evictions(Gate().webhook)
@@ -82,11 +77,7 @@ async def out_of_time() -> None:
         assert not api.get(PODS, "default", "a")["metadata"].get("deletionTimestamp")
 
 
-def test_when_its_time_is_over_it_gives_up() -> None:
-    virtual_time.run(out_of_time())
-
-
-async def answered_otherwise() -> None:
+async def test_not_found_is_gone_and_another_error_its_end() -> None:
     async with EmbeddedCluster(seed=1) as cluster:
         api, gate = await with_pods(cluster, "a"), Gate(code=404)
         cluster.review_evictions(gate.webhook)
@@ -96,11 +87,7 @@ async def answered_otherwise() -> None:
         assert len(gate.asked) == 2
 
 
-def test_not_found_is_gone_and_another_error_its_end() -> None:
-    virtual_time.run(answered_otherwise())
-
-
-async def kept_by_a_budget() -> None:
+async def test_a_budget_is_waited_for() -> None:
     async with EmbeddedCluster(seed=1) as cluster:
         api = await with_pods(cluster, "web")
         selector = {"matchLabels": {"app": "web"}}
@@ -110,7 +97,3 @@ async def kept_by_a_budget() -> None:
         assert not await drain(api, NODE, until=now() + 60)
         api.patch(POD_DISRUPTION_BUDGETS, "default", "web", {"spec": {"minAvailable": 0}})
         assert await drain(api, NODE, until=now() + 60)
-
-
-def test_a_budget_is_waited_for() -> None:
-    virtual_time.run(kept_by_a_budget())

@@ -8,7 +8,6 @@ import msgspec
 import pytest
 
 from rescheduler.embedded.client import Call, connection
-from rescheduler.embedded.virtual_time import run
 from rescheduler.kube import Object, errors
 from rescheduler.wire import (
     LEASES,
@@ -154,16 +153,12 @@ async def test_everything_asked_is_noted(both: ServerAndClient) -> None:
     assert (requests[3].dry_run, requests[3].write) == (True, False)
 
 
-def test_of_very_much_only_the_last_is_noted(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_of_very_much_only_the_last_is_noted(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(connection, "_KEPT_CALLS", 3)
-
-    async def main() -> None:
-        both = ServerAndClient()
-        for _ in range(5):
-            await both.kube.list(PODS)
-        assert [each.number for each in both.client.requests] == [3, 4, 5]
-
-    run(main())
+    both = ServerAndClient()
+    for _ in range(5):
+        await both.kube.list(PODS)
+    assert [each.number for each in both.client.requests] == [3, 4, 5]
 
 
 @on_virtual_time
@@ -178,7 +173,7 @@ async def test_a_status_is_patched_by_its_subresource(both: ServerAndClient) -> 
     assert both.client.requests[-1].subresource == "status"
 
 
-def test_reads_are_repeated_and_writes_are_not() -> None:
+async def test_reads_are_repeated_and_writes_are_not() -> None:
     asked: list[str] = []
 
     async def around(call: Call, go_on: Callable[[], Awaitable[Any]]) -> Any:  # noqa: ANN401
@@ -187,20 +182,17 @@ def test_reads_are_repeated_and_writes_are_not() -> None:
             raise errors.Unavailable("lost")
         return await go_on()
 
-    async def main() -> None:
-        both = ServerAndClient(around)
-        both.pod()
-        assert (await both.kube.get(PODS, "default", "web"))["metadata"]["name"] == "web"
-        assert asked == ["get"] * 3
-        with pytest.raises(errors.Unavailable):
-            await both.kube.create(PODS, "default", pod("other"))
-        assert asked == ["get"] * 3 + ["create"]
-        assert [each.code for each in both.client.requests] == [None, None, 200, None]
-
-    run(main())
+    both = ServerAndClient(around)
+    both.pod()
+    assert (await both.kube.get(PODS, "default", "web"))["metadata"]["name"] == "web"
+    assert asked == ["get"] * 3
+    with pytest.raises(errors.Unavailable):
+        await both.kube.create(PODS, "default", pod("other"))
+    assert asked == ["get"] * 3 + ["create"]
+    assert [each.code for each in both.client.requests] == [None, None, 200, None]
 
 
-def test_who_stands_around_may_change_what_is_sent_and_heard() -> None:
+async def test_who_stands_around_may_change_what_is_sent_and_heard() -> None:
     async def around(call: Call, go_on: Callable[[], Awaitable[Any]]) -> Any:  # noqa: ANN401
         assert call.body is not None
         call.body["metadata"]["annotations"] = {"passed": "by"}
@@ -208,27 +200,21 @@ def test_who_stands_around_may_change_what_is_sent_and_heard() -> None:
         assert call.code == 201
         return {**answer, "heard": True}
 
-    async def main() -> None:
-        both = ServerAndClient(around)
-        made = await both.kube.create(PODS, "default", pod())
-        assert made["heard"]
-        assert both.api.get(PODS, "default", "web")["metadata"]["annotations"] == {"passed": "by"}
-
-    run(main())
+    both = ServerAndClient(around)
+    made = await both.kube.create(PODS, "default", pod())
+    assert made["heard"]
+    assert both.api.get(PODS, "default", "web")["metadata"]["annotations"] == {"passed": "by"}
 
 
-def test_an_answer_that_is_lost_is_in_the_log() -> None:
+async def test_an_answer_that_is_lost_is_in_the_log() -> None:
     async def around(_: Call, go_on: Callable[[], Awaitable[Any]]) -> Any:  # noqa: ANN401
         await go_on()
         raise errors.Unavailable("lost")
 
-    async def main() -> None:
-        both = ServerAndClient(around)
-        with pytest.raises(errors.Unavailable):
-            await both.kube.create(PODS, "default", pod())
-        assert both.client.requests[0].code == 201
-
-    run(main())
+    both = ServerAndClient(around)
+    with pytest.raises(errors.Unavailable):
+        await both.kube.create(PODS, "default", pod())
+    assert both.client.requests[0].code == 201
 
 
 # ---------------------------------------------------------------------- figures

@@ -34,51 +34,42 @@ def _chance(seed: int = 3) -> random.Random:
         (faults.conflict, None, True),
     ],
 )
-def test_what_becomes_of_a_write(
+async def test_what_becomes_of_a_write(
     fault: Around, error: type[errors.KubeError] | None, *, is_there: bool
 ) -> None:
-    async def main() -> None:
-        api, client = _client(fault)
-        if error is None:
+    api, client = _client(fault)
+    if error is None:
+        await client.create(PODS, "default", pod())
+    else:
+        with pytest.raises(error):
             await client.create(PODS, "default", pod())
-        else:
-            with pytest.raises(error):
-                await client.create(PODS, "default", pod())
-        assert (api.store.find(PODS, "default", "web") is not None) == is_there
-
-    run(main())
+    assert (api.store.find(PODS, "default", "web") is not None) == is_there
 
 
-def test_a_refusal_is_lost_as_well() -> None:
-    async def main() -> None:
-        _, client = _client(faults.lost_reply)
-        with pytest.raises(errors.Unavailable):
-            await client.evict("default", "nobody", uid="u", grace_seconds=1)
-        assert client.requests[0].code == 404
-
-    run(main())
+async def test_a_refusal_is_lost_as_well() -> None:
+    _, client = _client(faults.lost_reply)
+    with pytest.raises(errors.Unavailable):
+        await client.evict("default", "nobody", uid="u", grace_seconds=1)
+    assert client.requests[0].code == 404
 
 
-def test_only_who_names_a_version_meets_a_conflict() -> None:
-    async def main() -> None:
-        api, client = _client(faults.conflict)
-        lease = api.create(LEASES, "default", {"metadata": {"name": "l"}})
-        metadata = lease["metadata"]
-        uid, version = metadata["uid"], metadata["resourceVersion"]
-        with pytest.raises(errors.Conflict):
-            await client.replace(LEASES, "default", "l", {**lease, "spec": {}})
-        change: Object = {"metadata": {"labels": {"a": "b"}}}
-        versioned = {"metadata": {"resourceVersion": version, "labels": {"a": "b"}}}
-        with pytest.raises(errors.Conflict):
-            await client.patch(LEASES, "default", "l", uid=uid, change=versioned)
-        with pytest.raises(errors.Conflict):
-            await client.delete(LEASES, "default", "l", uid=uid, resource_version=version)
-        assert api.get(LEASES, "default", "l") == lease
-        await client.patch(LEASES, "default", "l", uid=uid, change=change)
-        await client.delete(LEASES, "default", "l", uid=uid)
-        assert api.store.count(LEASES) == 0
-
-    run(main())
+async def test_only_who_names_a_version_meets_a_conflict() -> None:
+    api, client = _client(faults.conflict)
+    lease = api.create(LEASES, "default", {"metadata": {"name": "l"}})
+    metadata = lease["metadata"]
+    uid, version = metadata["uid"], metadata["resourceVersion"]
+    with pytest.raises(errors.Conflict):
+        await client.replace(LEASES, "default", "l", {**lease, "spec": {}})
+    change: Object = {"metadata": {"labels": {"a": "b"}}}
+    versioned = {"metadata": {"resourceVersion": version, "labels": {"a": "b"}}}
+    with pytest.raises(errors.Conflict):
+        await client.patch(LEASES, "default", "l", uid=uid, change=versioned)
+    with pytest.raises(errors.Conflict):
+        await client.delete(LEASES, "default", "l", uid=uid, resource_version=version)
+    assert api.get(LEASES, "default", "l") == lease
+    await client.patch(LEASES, "default", "l", uid=uid, change=change)
+    await client.delete(LEASES, "default", "l", uid=uid)
+    assert api.store.count(LEASES) == 0
 
 
 def _outcomes(seed: int) -> list[bool]:
@@ -105,31 +96,24 @@ def test_faults_at_a_rate_are_repeatable() -> None:
     assert _outcomes(2) != first
 
 
-def test_faults_come_together() -> None:
-    async def main() -> None:
-        _, client = _client(
-            faults.together(
-                faults.when(lambda call: call.verb == "list", faults.throttled),
-                faults.when(lambda call: call.number == 1, faults.lost_reply),
-            )
+async def test_faults_come_together() -> None:
+    _, client = _client(
+        faults.together(
+            faults.when(lambda call: call.verb == "list", faults.throttled),
+            faults.when(lambda call: call.number == 1, faults.lost_reply),
         )
-        with pytest.raises(errors.Unavailable):
-            await client.create(PODS, "default", pod("a"))
-        await client.create(PODS, "default", pod("b"))
-        with pytest.raises(errors.Throttled):
-            await client.list(PODS)
+    )
+    with pytest.raises(errors.Unavailable):
+        await client.create(PODS, "default", pod("a"))
+    await client.create(PODS, "default", pod("b"))
+    with pytest.raises(errors.Throttled):
+        await client.list(PODS)
 
-    run(main())
 
-
-def test_words_name_the_call() -> None:
+async def test_words_name_the_call() -> None:
     call = Call(verb="create", group="", resource="pods", subresource="eviction", name="web")
-
-    async def main() -> None:
-        with pytest.raises(errors.Unavailable, match="create pods/eviction web: Connection reset"):
-            await faults.lost_request(call, lambda: asyncio.sleep(0))
-
-    run(main())
+    with pytest.raises(errors.Unavailable, match="create pods/eviction web: Connection reset"):
+        await faults.lost_request(call, lambda: asyncio.sleep(0))
 
 
 # ---------------------------------------------------------------------- pods

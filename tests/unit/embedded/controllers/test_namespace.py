@@ -1,4 +1,5 @@
 import asyncio
+from collections.abc import AsyncIterator
 
 import pytest
 
@@ -12,76 +13,62 @@ from tests.unit.embedded.support.controller_cluster import (
     ControllerCluster,
     bare_pod,
     replica_set,
-    run,
 )
 
 
-def shop() -> ControllerCluster:
-    it = ControllerCluster(NamespaceController)
-    it.start_seconds = NEVER
-    return it
+@pytest.fixture
+async def it() -> AsyncIterator[ControllerCluster]:
+    with ControllerCluster(NamespaceController) as shop:
+        shop.start_seconds = NEVER
+        yield shop
 
 
-def test_a_new_one_gets_its_account_and_gets_it_back() -> None:
-    async def main() -> None:
-        with shop() as it:
-            await asyncio.sleep(1)
-            assert it.get(kinds.SERVICE_ACCOUNTS, "default")
-            it.api.delete(kinds.SERVICE_ACCOUNTS, "shop", "default")
-            await asyncio.sleep(1)
-            assert it.get(kinds.SERVICE_ACCOUNTS, "default")
-
-    run(main())
+async def test_a_new_one_gets_its_account_and_gets_it_back(it: ControllerCluster) -> None:
+    await asyncio.sleep(1)
+    assert it.get(kinds.SERVICE_ACCOUNTS, "default")
+    it.api.delete(kinds.SERVICE_ACCOUNTS, "shop", "default")
+    await asyncio.sleep(1)
+    assert it.get(kinds.SERVICE_ACCOUNTS, "default")
 
 
-def test_its_pods_go_first_and_gracefully_then_the_rest_then_itself() -> None:
-    async def main() -> None:
-        with shop() as it:
-            it.stop_seconds = 10
-            it.run(it.create(wire.PODS, bare_pod("web-1")))
-            it.create(wire.REPLICA_SETS, replica_set(replicas=0))
-            it.api.create(wire.NAMESPACES, None, {"metadata": {"name": "other"}})
-            it.api.create(kinds.CONFIG_MAPS, "other", {"metadata": {"name": "kept"}})
-            it.api.delete(wire.NAMESPACES, None, "shop")
-            await asyncio.sleep(5)
-            namespace = it.api.get(wire.NAMESPACES, None, "shop")
-            assert namespace["status"]["phase"] == "Terminating"
-            assert is_terminating(it.get(wire.PODS, "web-1"))
-            assert it.get(wire.REPLICA_SETS, "web")
-            with pytest.raises(errors.Forbidden):
-                it.create(wire.PODS, bare_pod("late"))
-            await asyncio.sleep(10)
-            assert it.store.find(wire.NAMESPACES, None, "shop") is None
-            assert not list(it.store.all(wire.REPLICA_SETS))
-            assert not list(it.store.all(kinds.SERVICE_ACCOUNTS, "shop"))
-            assert it.api.get(kinds.CONFIG_MAPS, "other", "kept")
-
-    run(main())
+async def test_its_pods_go_first_and_gracefully_then_the_rest_then_itself(
+    it: ControllerCluster,
+) -> None:
+    it.stop_seconds = 10
+    it.run(it.create(wire.PODS, bare_pod("web-1")))
+    it.create(wire.REPLICA_SETS, replica_set(replicas=0))
+    it.api.create(wire.NAMESPACES, None, {"metadata": {"name": "other"}})
+    it.api.create(kinds.CONFIG_MAPS, "other", {"metadata": {"name": "kept"}})
+    it.api.delete(wire.NAMESPACES, None, "shop")
+    await asyncio.sleep(5)
+    namespace = it.api.get(wire.NAMESPACES, None, "shop")
+    assert namespace["status"]["phase"] == "Terminating"
+    assert is_terminating(it.get(wire.PODS, "web-1"))
+    assert it.get(wire.REPLICA_SETS, "web")
+    with pytest.raises(errors.Forbidden):
+        it.create(wire.PODS, bare_pod("late"))
+    await asyncio.sleep(10)
+    assert it.store.find(wire.NAMESPACES, None, "shop") is None
+    assert not list(it.store.all(wire.REPLICA_SETS))
+    assert not list(it.store.all(kinds.SERVICE_ACCOUNTS, "shop"))
+    assert it.api.get(kinds.CONFIG_MAPS, "other", "kept")
 
 
-def test_it_waits_for_what_somebody_holds() -> None:
-    async def main() -> None:
-        with shop() as it:
-            held = {"metadata": {"name": "held", "finalizers": ["example.com/held"]}}
-            it.create(kinds.CONFIG_MAPS, held)
-            it.api.delete(wire.NAMESPACES, None, "shop")
-            await asyncio.sleep(10)
-            assert it.api.get(wire.NAMESPACES, None, "shop")
-            it.patch(kinds.CONFIG_MAPS, "held", {"metadata": {"finalizers": None}})
-            await asyncio.sleep(1)
-            assert it.store.find(wire.NAMESPACES, None, "shop") is None
-
-    run(main())
+async def test_it_waits_for_what_somebody_holds(it: ControllerCluster) -> None:
+    held = {"metadata": {"name": "held", "finalizers": ["example.com/held"]}}
+    it.create(kinds.CONFIG_MAPS, held)
+    it.api.delete(wire.NAMESPACES, None, "shop")
+    await asyncio.sleep(10)
+    assert it.api.get(wire.NAMESPACES, None, "shop")
+    it.patch(kinds.CONFIG_MAPS, "held", {"metadata": {"finalizers": None}})
+    await asyncio.sleep(1)
+    assert it.store.find(wire.NAMESPACES, None, "shop") is None
 
 
-def test_one_may_come_again() -> None:
-    async def main() -> None:
-        with shop() as it:
-            it.api.delete(wire.NAMESPACES, None, "shop")
-            await asyncio.sleep(1)
-            it.api.create(wire.NAMESPACES, None, {"metadata": {"name": "shop"}})
-            await asyncio.sleep(1)
-            assert it.get(kinds.SERVICE_ACCOUNTS, "default")
-            it.create(wire.PODS, bare_pod("web-1"))
-
-    run(main())
+async def test_one_may_come_again(it: ControllerCluster) -> None:
+    it.api.delete(wire.NAMESPACES, None, "shop")
+    await asyncio.sleep(1)
+    it.api.create(wire.NAMESPACES, None, {"metadata": {"name": "shop"}})
+    await asyncio.sleep(1)
+    assert it.get(kinds.SERVICE_ACCOUNTS, "default")
+    it.create(wire.PODS, bare_pod("web-1"))

@@ -1,4 +1,5 @@
 import asyncio
+from collections.abc import AsyncIterator
 
 import pytest
 
@@ -9,17 +10,17 @@ from tests.unit.embedded.support.controller_cluster import (
     NEVER,
     ControllerCluster,
     bare_pod,
-    run,
     watching,
 )
 
 QUOTAS = wire.RESOURCE_QUOTAS
 
 
-def shop() -> ControllerCluster:
-    it = ControllerCluster(QuotaController)
-    it.start_seconds = NEVER
-    return it
+@pytest.fixture
+async def it() -> AsyncIterator[ControllerCluster]:
+    with ControllerCluster(QuotaController) as shop:
+        shop.start_seconds = NEVER
+        yield shop
 
 
 def quota(name: str = "some", **hard: str) -> Object:
@@ -40,131 +41,97 @@ def used(shop: ControllerCluster, name: str = "some") -> Object:
 FOUR_PODS = {"pods": "4", "requests.cpu": "2", "requests.memory": "8Gi"}
 
 
-def test_what_was_there_before_is_counted() -> None:
-    async def main() -> None:
-        with shop() as it:
-            it.create(wire.PODS, pod("one"))
-            it.create(wire.PODS, pod("two", cpu="1"))
-            it.create(QUOTAS, quota(**FOUR_PODS))
-            await asyncio.sleep(1)
-            assert it.get(QUOTAS, "some")["status"] == {
-                "hard": FOUR_PODS,
-                "used": {"pods": "2", "requests.cpu": "1500m", "requests.memory": "2Gi"},
-            }
-
-    run(main())
+async def test_what_was_there_before_is_counted(it: ControllerCluster) -> None:
+    it.create(wire.PODS, pod("one"))
+    it.create(wire.PODS, pod("two", cpu="1"))
+    it.create(QUOTAS, quota(**FOUR_PODS))
+    await asyncio.sleep(1)
+    assert it.get(QUOTAS, "some")["status"] == {
+        "hard": FOUR_PODS,
+        "used": {"pods": "2", "requests.cpu": "1500m", "requests.memory": "2Gi"},
+    }
 
 
-def test_what_goes_is_given_back_and_then_there_is_room_again() -> None:
-    async def main() -> None:
-        with shop() as it:
-            it.create(QUOTAS, quota(**FOUR_PODS))
-            await asyncio.sleep(1)
-            for number in range(4):
-                it.create(wire.PODS, pod(f"web-{number}"))
-            assert used(it)["requests.cpu"] == "2"
-            with pytest.raises(errors.Forbidden, match="exceeded quota"):
-                it.create(wire.PODS, pod("web-4"))
-            it.api.delete(wire.PODS, "shop", "web-0")
-            await asyncio.sleep(1)
-            assert used(it) == {"pods": "3", "requests.cpu": "1500m", "requests.memory": "3Gi"}
-            it.create(wire.PODS, pod("web-4"))
-
-    run(main())
+async def test_what_goes_is_given_back_and_then_there_is_room_again(it: ControllerCluster) -> None:
+    it.create(QUOTAS, quota(**FOUR_PODS))
+    await asyncio.sleep(1)
+    for number in range(4):
+        it.create(wire.PODS, pod(f"web-{number}"))
+    assert used(it)["requests.cpu"] == "2"
+    with pytest.raises(errors.Forbidden, match="exceeded quota"):
+        it.create(wire.PODS, pod("web-4"))
+    it.api.delete(wire.PODS, "shop", "web-0")
+    await asyncio.sleep(1)
+    assert used(it) == {"pods": "3", "requests.cpu": "1500m", "requests.memory": "3Gi"}
+    it.create(wire.PODS, pod("web-4"))
 
 
-def test_one_that_ends_counts_until_it_should_be_gone() -> None:
-    async def main() -> None:
-        with shop() as it:
-            it.stop_seconds = NEVER
-            it.create(QUOTAS, quota(**FOUR_PODS))
-            await asyncio.sleep(1)
-            it.run(it.create(wire.PODS, pod("stuck")))
-            it.api.delete(wire.PODS, "shop", "stuck", grace_seconds=30)
-            await asyncio.sleep(50)
-            assert used(it)["pods"] == "1"
-            # The moment of its end has its grace in it, and gets it once more.
-            await asyncio.sleep(15)
-            assert used(it)["pods"] == "0"
-            assert it.pods()
-
-    run(main())
+async def test_one_that_ends_counts_until_it_should_be_gone(it: ControllerCluster) -> None:
+    it.stop_seconds = NEVER
+    it.create(QUOTAS, quota(**FOUR_PODS))
+    await asyncio.sleep(1)
+    it.run(it.create(wire.PODS, pod("stuck")))
+    it.api.delete(wire.PODS, "shop", "stuck", grace_seconds=30)
+    await asyncio.sleep(50)
+    assert used(it)["pods"] == "1"
+    # The moment of its end has its grace in it, and gets it once more.
+    await asyncio.sleep(15)
+    assert used(it)["pods"] == "0"
+    assert it.pods()
 
 
-def test_one_that_has_ended_is_still_an_object() -> None:
-    async def main() -> None:
-        with shop() as it:
-            it.create(QUOTAS, quota(**{"pods": "4", "count/pods": "4"}))
-            await asyncio.sleep(1)
-            it.tell(it.run(it.create(wire.PODS, pod("done"))), phase="Succeeded", ready=False)
-            await asyncio.sleep(1)
-            assert used(it) == {"pods": "0", "count/pods": "1"}
-
-    run(main())
+async def test_one_that_has_ended_is_still_an_object(it: ControllerCluster) -> None:
+    it.create(QUOTAS, quota(**{"pods": "4", "count/pods": "4"}))
+    await asyncio.sleep(1)
+    it.tell(it.run(it.create(wire.PODS, pod("done"))), phase="Succeeded", ready=False)
+    await asyncio.sleep(1)
+    assert used(it) == {"pods": "0", "count/pods": "1"}
 
 
-def test_another_limit_is_taken_up() -> None:
-    async def main() -> None:
-        with shop() as it:
-            it.create(QUOTAS, quota(pods="4"))
-            it.create(wire.PODS, pod("one"))
-            await asyncio.sleep(1)
-            it.patch(QUOTAS, "some", {"spec": {"hard": {"pods": "1", "limits.cpu": "1"}}})
-            await asyncio.sleep(1)
-            assert it.get(QUOTAS, "some")["status"] == {
-                "hard": {"pods": "1", "limits.cpu": "1"},
-                "used": {"pods": "1", "limits.cpu": "0"},
-            }
-
-    run(main())
+async def test_another_limit_is_taken_up(it: ControllerCluster) -> None:
+    it.create(QUOTAS, quota(pods="4"))
+    it.create(wire.PODS, pod("one"))
+    await asyncio.sleep(1)
+    it.patch(QUOTAS, "some", {"spec": {"hard": {"pods": "1", "limits.cpu": "1"}}})
+    await asyncio.sleep(1)
+    assert it.get(QUOTAS, "some")["status"] == {
+        "hard": {"pods": "1", "limits.cpu": "1"},
+        "used": {"pods": "1", "limits.cpu": "0"},
+    }
 
 
-def test_what_comes_is_charged_once() -> None:
-    async def main() -> None:
-        with shop() as it:
-            it.create(QUOTAS, quota(**FOUR_PODS))
-            await asyncio.sleep(1)
-            with watching(it, QUOTAS) as heard:
-                it.create(wire.PODS, pod("one"))
-                await asyncio.sleep(1)
-            assert len(heard) == 1
-            assert used(it)["pods"] == "1"
-
-    run(main())
+async def test_what_comes_is_charged_once(it: ControllerCluster) -> None:
+    it.create(QUOTAS, quota(**FOUR_PODS))
+    await asyncio.sleep(1)
+    with watching(it, QUOTAS) as heard:
+        it.create(wire.PODS, pod("one"))
+        await asyncio.sleep(1)
+    assert len(heard) == 1
+    assert used(it)["pods"] == "1"
 
 
-def test_others_than_pods_are_counted_too() -> None:
-    async def main() -> None:
-        with shop() as it:
-            it.create(QUOTAS, quota(services="2", **{"requests.storage": "10Gi"}))
-            await asyncio.sleep(1)
-            it.create(
-                wire.SERVICES, {"metadata": {"name": "web"}, "spec": {"ports": [{"port": 1}]}}
-            )
-            claim = {
-                "metadata": {"name": "data"},
-                "spec": {
-                    "accessModes": ["ReadWriteOnce"],
-                    "resources": {"requests": {"storage": "3Gi"}},
-                },
-            }
-            it.create(wire.PERSISTENT_VOLUME_CLAIMS, claim)
-            assert used(it)["services"] == "1"
-            it.api.delete(wire.SERVICES, "shop", "web")
-            await asyncio.sleep(1)
-            assert used(it) == {"services": "0", "requests.storage": "3Gi"}
-
-    run(main())
+async def test_others_than_pods_are_counted_too(it: ControllerCluster) -> None:
+    it.create(QUOTAS, quota(services="2", **{"requests.storage": "10Gi"}))
+    await asyncio.sleep(1)
+    it.create(wire.SERVICES, {"metadata": {"name": "web"}, "spec": {"ports": [{"port": 1}]}})
+    claim = {
+        "metadata": {"name": "data"},
+        "spec": {
+            "accessModes": ["ReadWriteOnce"],
+            "resources": {"requests": {"storage": "3Gi"}},
+        },
+    }
+    it.create(wire.PERSISTENT_VOLUME_CLAIMS, claim)
+    assert used(it)["services"] == "1"
+    it.api.delete(wire.SERVICES, "shop", "web")
+    await asyncio.sleep(1)
+    assert used(it) == {"services": "0", "requests.storage": "3Gi"}
 
 
-def test_each_namespace_has_its_own() -> None:
-    async def main() -> None:
-        with shop() as it:
-            it.api.create(wire.NAMESPACES, None, {"metadata": {"name": "other"}})
-            it.create(QUOTAS, quota(pods="4"))
-            await asyncio.sleep(1)
-            it.api.create(wire.PODS, "other", pod("one"))
-            await asyncio.sleep(1)
-            assert used(it) == {"pods": "0"}
-
-    run(main())
+async def test_each_namespace_has_its_own(it: ControllerCluster) -> None:
+    it.api.create(wire.NAMESPACES, None, {"metadata": {"name": "other"}})
+    it.create(QUOTAS, quota(pods="4"))
+    await asyncio.sleep(1)
+    it.api.create(wire.PODS, "other", pod("one"))
+    await asyncio.sleep(1)
+    assert used(it) == {"pods": "0"}

@@ -17,7 +17,6 @@ from tests.unit.embedded.support.controller_cluster import (
     ControllerCluster,
     bare_pod,
     deployment,
-    run,
 )
 
 DEPLOYMENTS, BUDGETS = wire.DEPLOYMENTS, wire.POD_DISRUPTION_BUDGETS
@@ -146,26 +145,21 @@ def _check(it: ControllerCluster) -> None:
 
 
 @pytest.mark.parametrize("seed", range(40))
-def test_comes_to_rest(seed: int) -> None:
-    async def main() -> None:
-        with ControllerCluster(
-            DeploymentController, ReplicaSetController, DisruptionController
-        ) as it:
-            kind = "RollingUpdate" if seed % 4 else "Recreate"
-            it.create(DEPLOYMENTS, deployment("web", 4, strategy={"type": kind}))
-            it.create(
-                BUDGETS,
-                {
-                    "metadata": {"name": "budget"},
-                    "spec": {"maxUnavailable": 1, "selector": {"matchLabels": {"app": "web"}}},
-                },
-            )
-            await asyncio.sleep(5)
-            await User(it, seed).act(60)
-            await asyncio.sleep(3600)
-            before = it.store.version
-            await asyncio.sleep(86_400)
-            assert it.store.version == before
-            _check(it)
-
-    run(main())
+async def test_comes_to_rest(seed: int) -> None:
+    with ControllerCluster(DeploymentController, ReplicaSetController, DisruptionController) as it:
+        kind = "RollingUpdate" if seed % 4 else "Recreate"
+        it.create(DEPLOYMENTS, deployment("web", 4, strategy={"type": kind}))
+        it.create(
+            BUDGETS,
+            {
+                "metadata": {"name": "budget"},
+                "spec": {"maxUnavailable": 1, "selector": {"matchLabels": {"app": "web"}}},
+            },
+        )
+        await asyncio.sleep(5)
+        await User(it, seed).act(60)
+        await asyncio.sleep(3600)
+        before = it.store.version
+        await asyncio.sleep(86_400)
+        assert it.store.version == before
+        _check(it)

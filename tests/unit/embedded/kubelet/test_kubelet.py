@@ -3,7 +3,6 @@
 import asyncio
 
 from rescheduler import wire
-from rescheduler.embedded import virtual_time
 from rescheduler.model import conditions
 from tests.unit.embedded.support.node_cluster import (
     NAMESPACE,
@@ -43,20 +42,17 @@ async def test_by_default_it_takes_a_moment(cluster: NodeCluster) -> None:
     assert cluster.is_ready("web")
 
 
-def test_start_up_times_are_drawn_from_a_range() -> None:
-    async def main() -> None:
-        with NodeCluster(start_seconds=(2.0, 20.0)) as cluster:
-            await cluster.nodes("a")
-            for number in range(8):
-                cluster.create(f"p{number}", cpu="1m")
-            await asyncio.sleep(2)
-            assert not any(cluster.is_ready(f"p{each}") for each in range(8))
-            await asyncio.sleep(9)
-            assert 0 < sum(cluster.is_ready(f"p{each}") for each in range(8)) < 8
-            await asyncio.sleep(10)
-            assert all(cluster.is_ready(f"p{each}") for each in range(8))
-
-    virtual_time.run(main())
+async def test_start_up_times_are_drawn_from_a_range() -> None:
+    with NodeCluster(start_seconds=(2.0, 20.0)) as cluster:
+        await cluster.nodes("a")
+        for number in range(8):
+            cluster.create(f"p{number}", cpu="1m")
+        await asyncio.sleep(2)
+        assert not any(cluster.is_ready(f"p{each}") for each in range(8))
+        await asyncio.sleep(9)
+        assert 0 < sum(cluster.is_ready(f"p{each}") for each in range(8)) < 8
+        await asyncio.sleep(10)
+        assert all(cluster.is_ready(f"p{each}") for each in range(8))
 
 
 @on_node_cluster

@@ -4,12 +4,11 @@ pods are bound in turn, are Ready when they are told to be, and are gone soon af
 
 import asyncio
 import random
-from collections.abc import Callable, Coroutine, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from typing import Any, Protocol, Self
+from typing import Protocol, Self
 
 from rescheduler import wire
-from rescheduler.embedded import virtual_time
 from rescheduler.embedded.apiserver import ApiServer
 from rescheduler.embedded.store import Change, Store, key_of
 from rescheduler.embedded.virtual_time import VirtualClock
@@ -136,19 +135,6 @@ class ControllerCluster:
     def annotate(self, pod: Object, annotations: dict[str, str]) -> Object:
         change = {"metadata": {"annotations": annotations}}
         return self.patch(wire.PODS, pod["metadata"]["name"], change)
-
-
-def run(main: Coroutine[Any, Any, None]) -> None:
-    """What goes wrong in a controller goes wrong in the test."""
-
-    async def strictly() -> None:
-        wrong: list[dict[str, Any]] = []
-        asyncio.get_running_loop().set_exception_handler(lambda _, what: wrong.append(what))
-        await main
-        for what in wrong:
-            raise what.get("exception") or AssertionError(what["message"])
-
-    virtual_time.run(strictly())
 
 
 @contextmanager

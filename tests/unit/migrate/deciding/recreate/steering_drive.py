@@ -61,6 +61,8 @@ class Drive:
     actions: list[Action] = field(default_factory=list)
     outcomes: list[Outcome] = field(default_factory=list)
     looks: int = 0
+    moments: list[tuple[int, Moment]] = field(default_factory=list)
+    """All that there were, by look: an undisturbed drive knows when something can happen."""
     late: list[tuple[int, Write, int]] = field(default_factory=list)
     """When it arrives, what, and the version of the record that it was sent for."""
     swept: int = 0
@@ -215,6 +217,7 @@ class Drive:
             self.cluster.delete_budget(self.cluster.temporary[0])
 
     def _happens(self, moment: Moment) -> None:
+        self.moments.append((self.looks, moment))
         for event in self.events:
             if event.look == self.looks and event.moment == moment and event.disturbance:
                 event.disturbance(self.cluster)
