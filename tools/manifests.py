@@ -15,7 +15,8 @@ ALERTS: Final = ROOT / "manifests/monitoring/alerts.yaml"
 PACKAGED: Final = ROOT / "src/rescheduler/manifests"
 _TO_PACKAGE: Final = (
     ROOT / "manifests/rescheduler/rbac.yaml",
-    ROOT / "manifests/components/admission-policy/policies.yaml",
+    ROOT / "manifests/components/admission-policy/steering-policy.yaml",
+    ROOT / "manifests/components/admission-policy/leaving-policy.yaml",
     ROOT / "manifests/rescheduler/config.yaml",
     ROOT / "manifests/rescheduler/deployment.yaml",
 )

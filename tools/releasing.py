@@ -27,8 +27,9 @@ _IN_THE_WHEEL: Final = (
     "rescheduler/config/starting.yaml",
     "rescheduler/manifests/config.yaml",
     "rescheduler/manifests/deployment.yaml",
-    "rescheduler/manifests/policies.yaml",
+    "rescheduler/manifests/leaving-policy.yaml",
     "rescheduler/manifests/rbac.yaml",
+    "rescheduler/manifests/steering-policy.yaml",
     "rescheduler/serve/dashboard/page/index.html",
     "rescheduler/serve/dashboard/page/licenses.md",
 )

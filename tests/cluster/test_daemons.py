@@ -5,7 +5,7 @@ import random
 from collections import defaultdict
 from typing import Any
 
-from rescheduler.model import daemons, resources
+from rescheduler.model import daemons_to_come, resources
 from rescheduler.model.cluster import Node
 from rescheduler.model.resources import Resources
 from testbed.api import Object
@@ -67,7 +67,7 @@ async def _expected(world: World) -> dict[str, set[str]]:
     nodes = await _nodes(world)
     return {
         each["metadata"]["name"]: {
-            node.name for node in nodes if daemons.read(each, OVERHEADS).runs_on(node)
+            node.name for node in nodes if daemons_to_come.read(each, OVERHEADS).runs_on(node)
         }
         for each in await world.api.list("DaemonSet", world.name)
     }
@@ -75,11 +75,11 @@ async def _expected(world: World) -> dict[str, set[str]]:
 
 async def _reserved(world: World) -> dict[str, Resources]:
     sets = [
-        daemons.read(each, OVERHEADS)
+        daemons_to_come.read(each, OVERHEADS)
         for each in await world.api.list("DaemonSet", world.name)
-        if daemons.is_at_work(each)
+        if daemons_to_come.is_at_work(each)
     ]
-    return dict(daemons.reserved(sets, await _nodes(world), {}))
+    return dict(daemons_to_come.reserved(sets, await _nodes(world), {}))
 
 
 async def _asked_for(world: World) -> dict[str, Resources]:

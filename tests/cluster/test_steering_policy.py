@@ -19,7 +19,7 @@ from testbed.builders import pod, pod_spec, workload
 from testbed.instance import Instance
 from testbed.world import World, make_world
 
-POLICY = Path(__file__).parents[2] / "manifests/components/admission-policy/policies.yaml"
+POLICY = Path(__file__).parents[2] / "manifests/components/admission-policy/steering-policy.yaml"
 STEERING = "rescheduler.io/steering"
 MERGE = "application/merge-patch+json"
 OWNER_UID = "6b0c0c4e-7f64-4a53-9a1c-0a4f5b8f6f11"

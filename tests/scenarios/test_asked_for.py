@@ -159,3 +159,22 @@ async def test_a_scale_up_meanwhile_leaves_the_spread_even(
     assert "(maxSkew 1) would not hold" in record["status"]["message"]
     assert sorted(await world.nodes_of("web")) == sorted(2 * nodes)
     await assert_nothing_of_ours_is_left(world)
+
+
+async def test_who_has_left_its_services_by_then_comes_back(world: World) -> None:
+    nodes = await world.add_nodes(2)
+    web = spread_web("Deployment", 3, skew=1, by_hash=True)
+    await world.create(service("web"), web)
+    await world.wait("web is complete", lambda: world.is_complete("web"))
+    [target] = [node for node in nodes if (await world.nodes_of("web")).count(node) == 1]
+    [pod, *_] = [each for each in await world.pods("web") if each["spec"]["nodeName"] != target]
+    async with controller(world, migration={"linger": "6s"}):
+        await ask(world, pod, target)
+        await world.wait_for_record(step="Leave")
+        await world.scale("web", 4)
+        record = await world.wait_for_record(phase="Failed")
+    assert record["status"]["reason"] == "TargetLost", record["status"]
+    await world.wait("web is complete", lambda: world.is_complete("web"))
+    assert sorted(await world.nodes_of("web")) == sorted(2 * nodes)
+    assert pod["metadata"]["uid"] in {each["metadata"]["uid"] for each in await world.pods("web")}
+    await assert_nothing_of_ours_is_left(world)

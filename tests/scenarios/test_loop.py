@@ -117,6 +117,21 @@ async def test_told_to_stop_it_says_what_it_leaves_and_releases_the_lease(
     assert record["status"]["phase"] == "InProgress"
 
 
+async def test_told_to_stop_twice_in_one_moment_it_comes_to_the_same_orderly_end(
+    world: World,
+) -> None:
+    """As `timeout` does, to its child and to the group of that."""
+    await deploy_web(world, 2)
+    await world.afflict_copies(never_ready="true")
+    async with controller(world, **election(world)) as running:
+        await world.wait_for_copy("web")
+        running.send_signal(signal.SIGTERM)
+        run = await running.stop(signal.SIGTERM)
+    assert run.code == 0, run
+    assert run.said("rescheduler stopped")[-1]["because"] == "left to the next leader"
+    assert not (await lease(world)).get("holderIdentity")
+
+
 async def test_what_the_server_refuses_is_tried_again_in_the_next_pass(world: World) -> None:
     await deploy_web(world, 2)
     await label(world, (await world.add_nodes(1))[0], "true")

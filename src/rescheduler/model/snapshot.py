@@ -6,7 +6,7 @@ from functools import cached_property
 
 import numpy as np
 
-from rescheduler.model import daemons, resources
+from rescheduler.model import daemons_to_come, resources
 from rescheduler.model.cluster import Node, Pod
 from rescheduler.model.columns import (
     NONE,
@@ -290,7 +290,11 @@ class Snapshot:
             for (_, name), each in self.objects.get("runtimeclasses", {}).items()
         }
         sets = self.objects.get("daemonsets", {}).values()
-        at_work = [daemons.read(each, overheads) for each in sets if daemons.is_at_work(each)]
+        at_work = [
+            daemons_to_come.read(each, overheads)
+            for each in sets
+            if daemons_to_come.is_at_work(each)
+        ]
         if not at_work:
             return {}
         uids = {each.uid for each in at_work}
@@ -301,7 +305,7 @@ class Snapshot:
             for number, owner in enumerate(self.owners)
             if owner is not None and owner.uid in uids
         }
-        return daemons.reserved(at_work, self.nodes, present)
+        return daemons_to_come.reserved(at_work, self.nodes, present)
 
     def _sum(self, rows: Numbers) -> Amounts:
         nodes = self.place_of_pod[rows]

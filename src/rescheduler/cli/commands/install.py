@@ -21,7 +21,8 @@ EXAMPLES: Final = """Examples:
   rescheduler install --print --mode Auto | kubectl delete -f -"""
 
 _DEFINITIONS: Final = ("crd.yaml", "plan-crd.yaml")
-_FILES: Final = (*_DEFINITIONS, "rbac.yaml", "policies.yaml", "config.yaml", "deployment.yaml")
+_POLICIES: Final = ("steering-policy.yaml", "leaving-policy.yaml")
+_FILES: Final = (*_DEFINITIONS, "rbac.yaml", *_POLICIES, "config.yaml", "deployment.yaml")
 _OF_POLICIES: Final = ("MutatingAdmissionPolicy", "MutatingAdmissionPolicyBinding")
 _IMAGE: Final = f"kube-rescheduler:{__version__}"
 

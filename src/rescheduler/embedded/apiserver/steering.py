@@ -1,6 +1,6 @@
 """What the admission policy `rescheduler-steering` does to a pod that is made.
 
-A test holds it against manifests/components/admission-policy/policies.yaml.
+A test holds it against manifests/components/admission-policy/steering-policy.yaml.
 """
 
 from typing import TYPE_CHECKING, Any, Final

@@ -6,8 +6,8 @@ from typing import Any, Final, NamedTuple
 from rescheduler.embedded.controllers import owning
 from rescheduler.embedded.controllers.revisions import REVISION_OF_POD
 from rescheduler.kube import Object
-from rescheduler.model import daemons, taints
-from rescheduler.model.daemons import Daemon
+from rescheduler.model import daemons_to_come, taints
+from rescheduler.model.daemons_to_come import Daemon
 from rescheduler.model.objects import annotations
 
 _NAME: Final = "metadata.name"
@@ -30,7 +30,7 @@ class Places:
 
     def __init__(self, daemon_set: Object) -> None:
         self.template: Object = daemon_set["spec"]["template"]
-        self.daemon = daemons.read(daemon_set)
+        self.daemon = daemons_to_come.read(daemon_set)
         self._known: dict[str, tuple[object, object, Verdict]] = {}
 
     def verdict(self, node: Object) -> Verdict:

@@ -1,7 +1,7 @@
 """DaemonSets: a pod on every node that one is wanted on.
 
-Follows pkg/controller/daemon of Kubernetes 1.36. Which nodes those are, `model.daemons` says, for
-planning asks the same.
+Follows pkg/controller/daemon of Kubernetes 1.36. Which nodes those are, `model.daemons_to_come`
+says, for planning asks the same.
 """
 
 import contextlib
@@ -21,7 +21,7 @@ from rescheduler.embedded.controllers.revisions import REVISION_OF_POD, Revision
 from rescheduler.embedded.indexes import Indexes, selector_of
 from rescheduler.embedded.store import Change, Key, key_of
 from rescheduler.kube import Object, errors
-from rescheduler.model import daemons
+from rescheduler.model import daemons_to_come
 from rescheduler.model.objects import controller, is_terminating, labels
 
 _KIND: Final = "DaemonSet"
@@ -111,7 +111,7 @@ class DaemonSetController:
 
     def _sync(self, key: Key) -> None:
         daemon_set = self._api.store.find(wire.DAEMON_SETS, *key)
-        if daemon_set is None or not daemons.is_at_work(daemon_set):
+        if daemon_set is None or not daemons_to_come.is_at_work(daemon_set):
             return
         places = self._places_of(daemon_set)
         settled = self._revisions.settle(daemon_set)

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from rescheduler import wire
-from rescheduler.model import daemons, names
+from rescheduler.model import daemons_to_come, names
 from rescheduler.model.objects import Object
 from rescheduler.model.snapshot import Gap, Snapshot
 from rescheduler.observe.state.amounts import ResourceNames
@@ -28,7 +28,7 @@ from rescheduler.wire import (
 )
 
 # What is computed with later is tried at once: here it is known which object is to blame.
-_CHECKS: Final[Mapping[Resource, Callable[[Object], object]]] = {DAEMON_SETS: daemons.read}
+_CHECKS: Final[Mapping[Resource, Callable[[Object], object]]] = {DAEMON_SETS: daemons_to_come.read}
 
 
 @dataclass(slots=True)

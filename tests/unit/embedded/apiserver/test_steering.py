@@ -10,7 +10,7 @@ from rescheduler.model import names
 from rescheduler.wire import POD_MIGRATIONS, PODS
 from tests.unit.embedded.support.server import Server, migration, pod
 
-_POLICY = Path(__file__).parents[4] / "manifests/components/admission-policy/policies.yaml"
+_POLICY = Path(__file__).parents[4] / "manifests/components/admission-policy/steering-policy.yaml"
 _PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution"
 
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from rescheduler.model import daemons
+from rescheduler.model import daemons_to_come
 from rescheduler.model.cluster import Node
 
 ALL = {"operator": "Exists"}
@@ -78,15 +78,15 @@ PLACES = [
 
 @pytest.mark.parametrize(("spec", "node", "runs"), PLACES)
 def test_where_it_runs(spec: dict[str, Any], node: Node, *, runs: bool) -> None:
-    daemon = daemons.read(_set(**spec))
+    daemon = daemons_to_come.read(_set(**spec))
     assert daemon.runs_on(node) is runs
-    assert bool(daemons.reserved([daemon], [node], {})) is runs
+    assert bool(daemons_to_come.reserved([daemon], [node], {})) is runs
 
 
 def test_what_is_still_to_come_is_reserved() -> None:
     sets = [
-        daemons.read(_set("all", cpu="1")),
-        daemons.read(_set("some", cpu="250m", nodeSelector={"disk": "fast"})),
+        daemons_to_come.read(_set("all", cpu="1")),
+        daemons_to_come.read(_set("some", cpu="250m", nodeSelector={"disk": "fast"})),
     ]
     fast, slow = {"disk": "fast", "rack": "1"}, {"disk": "slow"}
     nodes = [
@@ -97,7 +97,7 @@ def test_what_is_still_to_come_is_reserved() -> None:
         _node("served", labels=slow),
     ]
     present = {"all": {"half", "full", "served"}, "some": {"full"}}
-    assert daemons.reserved(sets, nodes, present) == {
+    assert daemons_to_come.reserved(sets, nodes, present) == {
         "empty": {"cpu": 1250, "pods": 2},
         "half": {"cpu": 250, "pods": 1},
         "slow": {"cpu": 1000, "pods": 1},
@@ -105,37 +105,37 @@ def test_what_is_still_to_come_is_reserved() -> None:
 
 
 def test_alike_in_labels_is_not_alike_in_taints_or_in_name() -> None:
-    by_name = daemons.read(_set("one", affinity=_on("b")))
-    anywhere = daemons.read(_set("all"))
+    by_name = daemons_to_come.read(_set("one", affinity=_on("b")))
+    anywhere = daemons_to_come.read(_set("all"))
     nodes = [_node("a"), _node("b"), _node("c", taint=("team", "NoSchedule")), _node("d")]
-    assert list(daemons.reserved([anywhere], nodes, {})) == ["a", "b", "d"]
-    found = daemons.reserved([by_name, anywhere], nodes, {})
+    assert list(daemons_to_come.reserved([anywhere], nodes, {})) == ["a", "b", "d"]
+    found = daemons_to_come.reserved([by_name, anywhere], nodes, {})
     assert {name: room["pods"] for name, room in found.items()} == {"a": 1, "b": 2, "d": 1}
 
 
 def test_no_daemons_or_no_nodes() -> None:
-    assert daemons.reserved([], [_node()], {}) == {}
-    assert daemons.reserved([daemons.read(_set())], [], {}) == {}
+    assert daemons_to_come.reserved([], [_node()], {}) == {}
+    assert daemons_to_come.reserved([daemons_to_come.read(_set())], [], {}) == {}
 
 
 def test_its_pods_are_completed_as_the_api_server_will() -> None:
     raw = _set(runtimeClassName="boxed")
     raw["spec"]["template"]["spec"]["containers"][0]["resources"]["limits"] = {"memory": "7"}
     overheads = {"boxed": {"cpu": "250m"}, "other": {"cpu": "9"}}
-    assert daemons.read(raw, overheads).requests == {"cpu": 1250, "memory": 7, "pods": 1}
-    assert daemons.read(raw).requests == {"cpu": 1000, "memory": 7, "pods": 1}
+    assert daemons_to_come.read(raw, overheads).requests == {"cpu": 1250, "memory": 7, "pods": 1}
+    assert daemons_to_come.read(raw).requests == {"cpu": 1000, "memory": 7, "pods": 1}
 
 
 def test_an_amount_that_is_none_is_told() -> None:
     with pytest.raises(ValueError, match=r"containers\[app\]: requests.cpu: 'much'"):
-        daemons.read(_set(cpu="much"))
+        daemons_to_come.read(_set(cpu="much"))
 
 
 def test_who_is_at_work() -> None:
-    assert daemons.is_at_work(_set())
+    assert daemons_to_come.is_at_work(_set())
     deleted = _set()
     deleted["metadata"]["deletionTimestamp"] = "2026-03-01T12:00:00Z"
-    assert not daemons.is_at_work(deleted)
+    assert not daemons_to_come.is_at_work(deleted)
     everything = _set()
     everything["spec"]["selector"] = {}
-    assert not daemons.is_at_work(everything)
+    assert not daemons_to_come.is_at_work(everything)
