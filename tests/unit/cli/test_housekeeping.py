@@ -17,7 +17,7 @@ def test_what_has_stayed_is_not_looked_through_again() -> None:
         frozen = gc.get_freeze_count()
         assert frozen > 0
         assert gc.get_threshold() == before[0]
-        for _ in range(100):
+        for _ in range(20):
             more = [[] for _ in range(100)]  # type: list[list[object]]
             tidy()
             # Neither thawed, which would have to be looked through, nor frozen, which would stay.

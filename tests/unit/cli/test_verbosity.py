@@ -88,10 +88,11 @@ def test_where_there_is_nothing_to_log_its_help_says_so(rescheduler: Command, co
 def test_a_demo_logs_into_its_file(rescheduler: Command, tmp_path: Path) -> None:
     file = tmp_path / "demo.log"
     told = []
-    for verbosity in ("2", "4"):
-        ended = rescheduler("demo", "--nodes", "6", "--log", str(file), "--v", verbosity)
+    for flags in ((), ("--v=4",)):
+        ended = rescheduler("demo", "--nodes", "6", "--log", str(file), *flags)
         assert (ended.code, ended.err) == (0, "")
         told.append(file.read_text())
+    assert all("strategy acted" in each for each in told)
     assert ["plan made" in each for each in told] == [False, True]
     assert "Verbosity of what --log writes." in rescheduler("demo", "--help").out
 
@@ -99,10 +100,9 @@ def test_a_demo_logs_into_its_file(rescheduler: Command, tmp_path: Path) -> None
 def test_a_simulation_logs_from_each_of_its_processes() -> None:
     small = ("--nodes", "3", "--pods", "9", "--hours", "0.1", "--compare", "LoadBalancing", "-q")
     told = []
-    for flags in ((), ("--v=2",), ("--v=4",)):
-        called = [BIN / "rescheduler", "simulate", *small, *flags]
+    for flag in ("--v=2", "--v=4"):
+        called = [BIN / "rescheduler", "simulate", *small, flag]
         ended = subprocess.run(called, capture_output=True, text=True, timeout=120, check=True)
         told.append(ended.stderr)
-    assert told[0] == ""
-    assert ["contender=LoadBalancing" in each for each in told] == [False, True, True]
-    assert ["plan made" in each for each in told] == [False, False, True]
+    assert all("contender=LoadBalancing" in each for each in told)
+    assert ["plan made" in each for each in told] == [False, True]

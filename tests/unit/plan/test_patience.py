@@ -179,7 +179,7 @@ def test_one_day_is_told_as_one() -> None:
 POD = st.tuples(st.sampled_from("abc"), st.integers(0, 300))
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(
     pods=st.lists(POD, min_size=1, max_size=12),
     strategies=st.sampled_from(

@@ -120,8 +120,9 @@ def test_what_is_remembered_from_plan_to_plan_changes_none(seed: int) -> None:
     settled = configuration(STRATEGIES)
     for number in range(3):
         snapshot = snapshot_of(random_workloads.cluster(seed + number))
+        anew = plan(snapshot, settled)
         for _ in range(2):
-            assert plan(snapshot, settled, memory=memory) == plan(snapshot, settled)
+            assert plan(snapshot, settled, memory=memory) == anew
 
 
 @given(seed=seeds)

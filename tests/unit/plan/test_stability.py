@@ -134,7 +134,7 @@ def test_a_node_that_cannot_be_relieved_does_not_keep_the_others_busy() -> None:
     nodes, pods = uneven()
     pods.append(pod("stuck", "n7", 750, owner=None))
     cluster = Cluster(nodes, pods, noise=0.1)
-    cluster.run(1000, BOTH)
+    cluster.run(400, BOTH)
     assert cluster.returned == []
     assert cluster.moves_from(200) <= 2
 

@@ -1,5 +1,5 @@
-"""A day in mode Approve, with somebody who says yes, no, or nothing, by a script; what came of his
-plans, and all of them taken back.
+"""Half a day in mode Approve, with somebody who says yes, no, or nothing, by a script; what came
+of his plans, and all of them taken back.
 """
 
 import asyncio
@@ -58,11 +58,11 @@ async def at_work(
             await asyncio.gather(working, return_exceptions=True)
 
 
-# ------------------------------------------------------------------ a day
+# ------------------------------------------------------------------ half a day
 
 
-def test_a_day_with_somebody_who_says_yes_no_or_nothing() -> None:
-    operator, records = virtual_time.run(_day(hours=24.0))
+def test_half_a_day_with_somebody_who_says_yes_no_or_nothing() -> None:
+    operator, records = virtual_time.run(_played(hours=12.0))
     by_word: dict[Decision | None, Counter[str]] = {each: Counter() for each in SAYS}
     for plan in operator.plans():
         said = operator.said.get(reschedule_plan.name_of(plan))
@@ -80,12 +80,12 @@ def test_a_day_with_somebody_who_says_yes_no_or_nothing() -> None:
     assert {podmigration.plan_of(each) for each in records} <= approved
     completed = operator.of(Phase.COMPLETED)
     assert sum(reschedule_plan.counts_of(each)[0] for each in completed) == len(moved)
-    # All that could be observed by the end of the day was.
+    # All that could be observed by the end was.
     for plan in completed[:-1]:
         assert reschedule_plan.verdict_of(plan), plan["status"]
 
 
-async def _day(hours: float) -> tuple[Operator, list[Object]]:
+async def _played(hours: float) -> tuple[Operator, list[Object]]:
     described = generate(nodes=8, pods=120, seed=2)
     scenario = BUILT_IN["day"]
     loads = ScenarioLoads(described, scenario, seed=2, start=START)

@@ -120,14 +120,6 @@ def test_characters_that_the_reader_lacks_are_told_in_others() -> None:
     assert b"\\u" not in ended.stdout
 
 
-def test_what_the_product_logs_can_be_kept(rescheduler: Command, tmp_path: Path) -> None:
-    log = tmp_path / "demo.log"
-    ended = rescheduler(*SMALL, "--seed", "1", "--log", str(log))
-    assert ended.code == 0
-    assert ended.err == ""
-    assert "strategy acted" in log.read_text()
-
-
 # ---------------------------------------------------------------------- wrong usage
 
 

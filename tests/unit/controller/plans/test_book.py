@@ -12,7 +12,7 @@ from rescheduler.model.objects import Object
 from rescheduler.model.reschedule_plan import Gains, Made, Origin, Phase, Reason, Standing
 from rescheduler.wire import RESCHEDULE_PLANS
 from tests.unit.controller.test_passes import MOVE, Migrator
-from tests.unit.embedded.support.server_and_client import ServerAndClient, on_virtual_time
+from tests.unit.embedded.support.server_and_client import ServerAndClient
 
 RUNNING = Standing(phase=Phase.RUNNING, reason=Reason.BY_ITSELF)
 
@@ -37,7 +37,6 @@ class Following:
         return task
 
 
-@on_virtual_time
 async def test_a_list_from_before_does_not_take_away_what_was_written_since(
     there: ServerAndClient,
 ) -> None:
@@ -54,7 +53,6 @@ async def test_a_list_from_before_does_not_take_away_what_was_written_since(
     assert following.book.get(name) is None
 
 
-@on_virtual_time
 async def test_the_same_again_is_no_news(there: ServerAndClient) -> None:
     following = Following(there)
     made = await following.book.create(following.body())
@@ -66,7 +64,6 @@ async def test_the_same_again_is_no_news(there: ServerAndClient) -> None:
     assert following.news == before + 1
 
 
-@on_virtual_time
 async def test_a_defect_does_not_hold_up_moves(there: ServerAndClient) -> None:
     following = Following(there)
     task = await following.opened()
@@ -76,7 +73,6 @@ async def test_a_defect_does_not_hold_up_moves(there: ServerAndClient) -> None:
     task.cancel()
 
 
-@on_virtual_time
 async def test_what_is_not_begun_after_all_is_not_waited_for(there: ServerAndClient) -> None:
     following = Following(there)
     task = await following.opened()

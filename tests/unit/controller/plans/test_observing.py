@@ -23,7 +23,7 @@ from rescheduler.model.reschedule_plan import (
     State,
 )
 from testbed import builders
-from tests.unit.embedded.support.server_and_client import ServerAndClient, on_virtual_time
+from tests.unit.embedded.support.server_and_client import ServerAndClient
 from tests.unit.plan.support.object_snapshots import snapshot_of
 
 LOADS = {"cpu": 10.0, "memory": 10.0}
@@ -102,7 +102,6 @@ class Ended:
         await self.observing.write()
 
 
-@on_virtual_time
 async def test_where_the_definition_is_an_older_one_it_says_so_once(there: ServerAndClient) -> None:
     ended = Ended(there)
     names = [await ended.plan("one"), await ended.plan("two")]
@@ -117,7 +116,6 @@ async def test_where_the_definition_is_an_older_one_it_says_so_once(there: Serve
     assert "plan observed" not in [each["event"] for each in logs]
 
 
-@on_virtual_time
 async def test_one_that_cannot_be_written_holds_up_no_other(there: ServerAndClient) -> None:
     ended = Ended(there)
     first, second = await ended.plan("one"), await ended.plan("two")

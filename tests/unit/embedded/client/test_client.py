@@ -21,13 +21,11 @@ from tests.unit.embedded.support.server_and_client import (
     ServerAndClient,
     gather,
     names,
-    on_virtual_time,
 )
 
 # ---------------------------------------------------------------------- calls
 
 
-@on_virtual_time
 async def test_time_passes_before_and_after(both: ServerAndClient) -> None:
     loop = asyncio.get_running_loop()
     begun = loop.time()
@@ -37,7 +35,6 @@ async def test_time_passes_before_and_after(both: ServerAndClient) -> None:
     assert begun + 0.001 <= effective[0] <= loop.time() - 0.001
 
 
-@on_virtual_time
 async def test_what_is_handed_out_is_the_clients_own(both: ServerAndClient) -> None:
     made = await both.kube.create(PODS, "default", pod())
     for own in (
@@ -53,7 +50,6 @@ async def test_what_is_handed_out_is_the_clients_own(both: ServerAndClient) -> N
     assert len(kept["spec"]["containers"]) == 1
 
 
-@on_virtual_time
 async def test_what_a_client_does_to_a_list_is_not_in_the_next_one(both: ServerAndClient) -> None:
     both.pod()
     for _ in range(2):
@@ -66,7 +62,6 @@ async def test_what_a_client_does_to_a_list_is_not_in_the_next_one(both: ServerA
     assert own["metadata"] == changed["metadata"]
 
 
-@on_virtual_time
 async def test_who_is_gone_is_not_remembered_for_ever(both: ServerAndClient) -> None:
     for number in range(1500):
         both.pod(f"p{number}")
@@ -78,7 +73,6 @@ async def test_who_is_gone_is_not_remembered_for_ever(both: ServerAndClient) -> 
     assert not any(known.values())
 
 
-@on_virtual_time
 async def test_lists_are_in_order_and_say_where_they_end(both: ServerAndClient) -> None:
     both.api.create(NAMESPACES, None, {"metadata": {"name": "a-team"}})
     for name in ("b", "a"):
@@ -93,7 +87,6 @@ async def test_lists_are_in_order_and_say_where_they_end(both: ServerAndClient) 
     assert (await both.kube.list(POD_MIGRATIONS))[0]["kind"] == "PodMigration"
 
 
-@on_virtual_time
 async def test_lists_are_selected_by_labels(both: ServerAndClient) -> None:
     both.pod("a")
     both.pod("b")
@@ -110,7 +103,6 @@ async def test_lists_are_selected_by_labels(both: ServerAndClient) -> None:
     assert await named("", "elsewhere") == []
 
 
-@on_virtual_time
 async def test_everything_asked_is_noted(both: ServerAndClient) -> None:
     kube = both.kube
     made = await kube.create(PODS, "default", pod())
@@ -161,7 +153,6 @@ async def test_of_very_much_only_the_last_is_noted(monkeypatch: pytest.MonkeyPat
     assert [each.number for each in both.client.requests] == [3, 4, 5]
 
 
-@on_virtual_time
 async def test_a_status_is_patched_by_its_subresource(both: ServerAndClient) -> None:
     made = both.api.create(POD_MIGRATIONS, "default", migration())
     uid = made["metadata"]["uid"]
@@ -220,7 +211,6 @@ async def test_an_answer_that_is_lost_is_in_the_log() -> None:
 # ---------------------------------------------------------------------- figures
 
 
-@on_virtual_time
 async def test_figures_come_in_pieces(both: ServerAndClient) -> None:
     with pytest.raises(errors.NotFound):
         await gather(both.kube.pieces(NODE_METRICS), 1)
@@ -234,7 +224,6 @@ async def test_figures_come_in_pieces(both: ServerAndClient) -> None:
 # ---------------------------------------------------------------------- death
 
 
-@on_virtual_time
 async def test_a_client_that_died_reaches_nobody(both: ServerAndClient) -> None:
     following = asyncio.create_task(gather(both.kube.follow(PODS), 1000))
     watching = asyncio.create_task(gather(both.kube.watch(PODS), 1000))
@@ -258,7 +247,6 @@ async def test_a_client_that_died_reaches_nobody(both: ServerAndClient) -> None:
     assert names == ["web"]
 
 
-@on_virtual_time
 async def test_streams_that_are_open_end_with_their_client(both: ServerAndClient) -> None:
     following = asyncio.create_task(gather(both.kube.follow(PODS), 1000))
     watching = asyncio.create_task(gather(both.kube.watch(PODS), 1000))

@@ -18,7 +18,6 @@ from tests.unit.embedded.support.server_and_client import (
     gather,
     listen,
     names,
-    on_virtual_time,
 )
 
 # ---------------------------------------------------------------------- watching
@@ -28,7 +27,6 @@ def _words(events: list[Event]) -> list[tuple[str, str]]:
     return [(each.kind, each.object["metadata"].get("name", "")) for each in events]
 
 
-@on_virtual_time
 async def test_a_watch_tells_what_changes_in_order(both: ServerAndClient) -> None:
     both.pod("before")
     watching = asyncio.create_task(gather(both.kube.watch(PODS, namespace="default"), 10))
@@ -46,7 +44,6 @@ async def test_a_watch_tells_what_changes_in_order(both: ServerAndClient) -> Non
     ]
 
 
-@on_virtual_time
 async def test_a_watch_goes_on_where_a_list_ended(both: ServerAndClient) -> None:
     listing = await both.kube.listing(PODS)
     both.pod("a")
@@ -60,7 +57,6 @@ async def test_a_watch_goes_on_where_a_list_ended(both: ServerAndClient) -> None
     assert both.api.get(PODS, "default", "b")["metadata"]["labels"] == {"app": "web"}
 
 
-@on_virtual_time
 async def test_a_watch_is_of_one_namespace(both: ServerAndClient) -> None:
     both.api.create(NAMESPACES, None, {"metadata": {"name": "other"}})
     listing = await both.kube.listing(PODS, namespace="other")
@@ -70,7 +66,6 @@ async def test_a_watch_is_of_one_namespace(both: ServerAndClient) -> None:
     assert _words(events) == [("ADDED", "b")]
 
 
-@on_virtual_time
 async def test_the_server_ends_a_watch_with_a_bookmark(both: ServerAndClient) -> None:
     both.pod("a")
     events = await gather(both.kube.watch(PODS), 1000)
@@ -79,7 +74,6 @@ async def test_the_server_ends_a_watch_with_a_bookmark(both: ServerAndClient) ->
     assert asyncio.get_running_loop().time() < 310
 
 
-@on_virtual_time
 async def test_what_is_not_kept_any_more_cannot_be_watched(both: ServerAndClient) -> None:
     version = str(both.store.version)
     both.pod("a")
@@ -93,7 +87,6 @@ async def test_what_is_not_kept_any_more_cannot_be_watched(both: ServerAndClient
         await gather(both.kube.watch(PODS, since="1000000"), 1)
 
 
-@on_virtual_time
 async def test_kinds_lag_each_other(both: ServerAndClient) -> None:
     heard: list[str] = []
 
@@ -116,7 +109,6 @@ async def test_kinds_lag_each_other(both: ServerAndClient) -> None:
     assert {each.partition("-")[0] for each in first} == {"node", "pod"}
 
 
-@on_virtual_time
 async def test_whoever_stops_listening_leaves_nothing_behind(both: ServerAndClient) -> None:
     for _ in range(3):
         await gather(both.kube.watch(PODS), 1)
@@ -128,7 +120,6 @@ async def test_whoever_stops_listening_leaves_nothing_behind(both: ServerAndClie
 # ---------------------------------------------------------------------- following
 
 
-@on_virtual_time
 async def test_first_everything_and_then_what_changes(both: ServerAndClient) -> None:
     for number in range(600):
         both.pod(f"p{number:03}")
@@ -148,7 +139,6 @@ async def test_first_everything_and_then_what_changes(both: ServerAndClient) -> 
     assert not any(each.malformed for each in batches)
 
 
-@on_virtual_time
 async def test_who_resumes_hears_what_it_missed(both: ServerAndClient) -> None:
     both.pod("a")
     batches = await gather(both.kube.follow(PODS), 1)
@@ -161,7 +151,6 @@ async def test_who_resumes_hears_what_it_missed(both: ServerAndClient) -> None:
     assert names(batches) == [("present", ["b"])]
 
 
-@on_virtual_time
 async def test_who_leaves_the_selection_is_gone(both: ServerAndClient) -> None:
     for name in ("a", "b", "c"):
         both.pod(name)
@@ -187,7 +176,6 @@ async def test_who_leaves_the_selection_is_gone(both: ServerAndClient) -> None:
     assert versions == sorted(versions)
 
 
-@on_virtual_time
 async def test_the_server_ends_what_is_followed(both: ServerAndClient) -> None:
     batches = await gather(both.kube.follow(NODES), 1000)
     assert 280 < asyncio.get_running_loop().time() < 310
@@ -195,7 +183,6 @@ async def test_the_server_ends_what_is_followed(both: ServerAndClient) -> None:
     assert not batches[-1].complete
 
 
-@on_virtual_time
 async def test_what_is_not_served_cannot_be_followed(both: ServerAndClient) -> None:
     with pytest.raises(errors.NotFound):
         await gather(both.kube.follow(Resource("example.com/v1", "widgets")), 1)

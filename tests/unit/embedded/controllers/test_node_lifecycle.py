@@ -3,7 +3,7 @@
 import asyncio
 
 from rescheduler.model import conditions
-from tests.unit.embedded.support.node_cluster import PREFIX, NodeCluster, on_node_cluster
+from tests.unit.embedded.support.node_cluster import PREFIX, NodeCluster
 
 DOWN = {"metadata": {"annotations": {PREFIX + "down": "true"}}}
 UP = {"metadata": {"annotations": {PREFIX + "down": None}}}
@@ -18,7 +18,6 @@ def ready(cluster: NodeCluster, name: str) -> str:
     return str(found["status"]) if found else ""
 
 
-@on_node_cluster
 async def test_a_cordon_is_a_taint_too(cluster: NodeCluster) -> None:
     await cluster.nodes("a")
     cluster.change_node("a", spec={"unschedulable": True})
@@ -31,7 +30,6 @@ async def test_a_cordon_is_a_taint_too(cluster: NodeCluster) -> None:
     assert cluster.taints("a") == {("mine", "NoSchedule")}
 
 
-@on_node_cluster
 async def test_a_node_that_says_it_is_not_ready(cluster: NodeCluster) -> None:
     await cluster.nodes("a", "b")
     cluster.create("web", nodeName="a")
@@ -46,7 +44,6 @@ async def test_a_node_that_says_it_is_not_ready(cluster: NodeCluster) -> None:
     assert cluster.taints("a") == set()
 
 
-@on_node_cluster
 async def test_while_no_node_is_ready_nobody_is_driven_out(cluster: NodeCluster) -> None:
     await cluster.nodes("a", "b")
     cluster.change_node("a", **DOWN)
@@ -61,7 +58,6 @@ async def test_while_no_node_is_ready_nobody_is_driven_out(cluster: NodeCluster)
     assert cluster.taints("b") == set()
 
 
-@on_node_cluster
 async def test_a_silent_node_is_given_up_after_fifty_seconds(cluster: NodeCluster) -> None:
     await cluster.nodes("a", "b")
     cluster.create("web", nodeName="a")
@@ -82,7 +78,6 @@ async def test_a_silent_node_is_given_up_after_fifty_seconds(cluster: NodeCluste
     assert cluster.is_ready("web")
 
 
-@on_node_cluster
 async def test_a_node_that_falls_silent_as_soon_as_it_is_there(cluster: NodeCluster) -> None:
     await cluster.nodes("a")
     cluster.change_node("a", **DOWN)
@@ -91,7 +86,6 @@ async def test_a_node_that_falls_silent_as_soon_as_it_is_there(cluster: NodeClus
     assert ready(cluster, "a") == "Unknown"
 
 
-@on_node_cluster
 async def test_a_node_that_is_heard_of_again_in_time(cluster: NodeCluster) -> None:
     await cluster.nodes("a", "b")
     cluster.change_node("a", **HUNG)
@@ -103,7 +97,6 @@ async def test_a_node_that_is_heard_of_again_in_time(cluster: NodeCluster) -> No
     assert ready(cluster, "a") == "True"
 
 
-@on_node_cluster
 async def test_pods_of_a_lost_node_are_replaced_after_five_minutes(cluster: NodeCluster) -> None:
     await cluster.nodes("a", "b")
     cluster.create("web", nodeName="a")

@@ -5,10 +5,9 @@ import asyncio
 from rescheduler import wire
 from rescheduler.embedded.store import Change
 from rescheduler.model import conditions
-from tests.unit.embedded.support.node_cluster import PREFIX, NodeCluster, on_node_cluster
+from tests.unit.embedded.support.node_cluster import PREFIX, NodeCluster
 
 
-@on_node_cluster
 async def test_pods_of_a_deleted_node_go_after_a_quarantine(cluster: NodeCluster) -> None:
     await cluster.nodes("a", "b")
     cluster.create("web", nodeName="a")
@@ -30,7 +29,6 @@ async def test_pods_of_a_deleted_node_go_after_a_quarantine(cluster: NodeCluster
     assert gone.kind == "DELETED"
 
 
-@on_node_cluster
 async def test_a_node_that_comes_back_in_time_keeps_its_pods(cluster: NodeCluster) -> None:
     await cluster.nodes("a", "b")
     cluster.create("web", nodeName="a")
@@ -42,7 +40,6 @@ async def test_a_node_that_comes_back_in_time_keeps_its_pods(cluster: NodeCluste
     assert cluster.is_ready("web")
 
 
-@on_node_cluster
 async def test_pods_that_end_on_a_node_out_of_service_are_gone(cluster: NodeCluster) -> None:
     await cluster.nodes("a", "b")
     cluster.create("web", nodeName="a")

@@ -4,7 +4,7 @@ import asyncio
 
 from rescheduler.kube import Object
 from rescheduler.model import conditions
-from tests.unit.embedded.support.node_cluster import NodeCluster, on_node_cluster
+from tests.unit.embedded.support.node_cluster import NodeCluster
 
 TAINT = {"key": "example.com/gone", "value": "yes", "effect": "NoExecute"}
 
@@ -14,7 +14,6 @@ def tolerating(seconds: int | None = None) -> Object:
     return made if seconds is None else made | {"tolerationSeconds": seconds, "effect": "NoExecute"}
 
 
-@on_node_cluster
 async def test_who_goes_and_when(cluster: NodeCluster) -> None:
     await cluster.nodes("a")
     cluster.create("stranger", does={"exit-after-seconds": "2"})
@@ -35,7 +34,6 @@ async def test_who_goes_and_when(cluster: NodeCluster) -> None:
     assert cluster.is_ready("friend")
 
 
-@on_node_cluster
 async def test_when_the_taint_goes_so_does_the_plan(cluster: NodeCluster) -> None:
     await cluster.nodes("a")
     cluster.create("guest", tolerations=[tolerating(60)])

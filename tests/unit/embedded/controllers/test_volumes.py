@@ -7,7 +7,7 @@ import pytest
 
 from rescheduler import wire
 from rescheduler.kube import Object
-from tests.unit.embedded.support.node_cluster import NAMESPACE, NodeCluster, on_node_cluster
+from tests.unit.embedded.support.node_cluster import NAMESPACE, NodeCluster
 
 CLAIMS, VOLUMES = wire.PERSISTENT_VOLUME_CLAIMS, wire.PERSISTENT_VOLUMES
 
@@ -54,7 +54,6 @@ def using(*names: str) -> Object:
     return {"volumes": volumes}
 
 
-@on_node_cluster
 async def test_the_smallest_that_will_do_is_taken(cluster: NodeCluster) -> None:
     for name, size in (("tiny", "500Mi"), ("large", "10Gi"), ("medium", "2Gi")):
         volume(cluster, name, "", size)
@@ -72,7 +71,6 @@ async def test_the_smallest_that_will_do_is_taken(cluster: NodeCluster) -> None:
     assert bound_to(cluster, "more") == "huge"
 
 
-@on_node_cluster
 async def test_a_class_makes_volumes_where_it_may(cluster: NodeCluster) -> None:
     await cluster.nodes("a", zone="z1")
     await cluster.nodes("b", zone="z2")
@@ -90,7 +88,6 @@ async def test_a_class_makes_volumes_where_it_may(cluster: NodeCluster) -> None:
     assert cluster.store.find(VOLUMES, None, made) is None
 
 
-@on_node_cluster
 async def test_claims_that_wait_are_bound_where_their_pod_goes(cluster: NodeCluster) -> None:
     await cluster.nodes("a", "b")
     storage_class(
@@ -113,7 +110,6 @@ async def test_claims_that_wait_are_bound_where_their_pod_goes(cluster: NodeClus
     assert cluster.place("next") == "a"
 
 
-@on_node_cluster
 async def test_only_free_volumes_are_looked_at(cluster: NodeCluster) -> None:
     """A large cluster has thousands that somebody has, and each node is asked."""
     await cluster.nodes("a", "b")
@@ -132,7 +128,6 @@ async def test_only_free_volumes_are_looked_at(cluster: NodeCluster) -> None:
     assert VOLUMES not in looked_at
 
 
-@on_node_cluster
 async def test_a_volume_that_waits_is_made_near_its_pod(cluster: NodeCluster) -> None:
     await cluster.nodes("a", zone="z1")
     await cluster.nodes("b", zone="z2")
@@ -156,7 +151,6 @@ async def test_a_volume_that_waits_is_made_near_its_pod(cluster: NodeCluster) ->
     assert "1 node(s) didn't match PersistentVolume's node affinity" in cluster.why_not("again")
 
 
-@on_node_cluster
 async def test_a_claim_of_one_pod(cluster: NodeCluster) -> None:
     await cluster.nodes("a", "b")
     storage_class(cluster, "fast")
@@ -170,7 +164,6 @@ async def test_a_claim_of_one_pod(cluster: NodeCluster) -> None:
     assert cluster.place("next")
 
 
-@on_node_cluster
 async def test_ephemeral_volumes_get_claims(cluster: NodeCluster) -> None:
     await cluster.nodes("a")
     storage_class(cluster, "fast")
@@ -185,7 +178,6 @@ async def test_ephemeral_volumes_get_claims(cluster: NodeCluster) -> None:
     assert found["metadata"]["ownerReferences"][0]["name"] == "web"
 
 
-@on_node_cluster
 async def test_one_that_is_kept_for_half_a_name_is_released(cluster: NodeCluster) -> None:
     volume(cluster, "odd", "", "1Gi")
     cluster.api.patch(VOLUMES, None, "odd", {"spec": {"claimRef": {"uid": "u"}}})

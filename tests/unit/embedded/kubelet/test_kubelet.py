@@ -8,12 +8,10 @@ from tests.unit.embedded.support.node_cluster import (
     NAMESPACE,
     PREFIX,
     NodeCluster,
-    on_node_cluster,
     pod,
 )
 
 
-@on_node_cluster
 async def test_a_pod_is_accepted_and_then_ready(cluster: NodeCluster) -> None:
     await cluster.nodes("a")
     cluster.create("web", does={"ready-after": "3s"})
@@ -32,7 +30,6 @@ async def test_a_pod_is_accepted_and_then_ready(cluster: NodeCluster) -> None:
     assert conditions.holds(cluster.pod("web"), "PodScheduled")
 
 
-@on_node_cluster
 async def test_by_default_it_takes_a_moment(cluster: NodeCluster) -> None:
     await cluster.nodes("a")
     cluster.create("web")
@@ -55,7 +52,6 @@ async def test_start_up_times_are_drawn_from_a_range() -> None:
         assert all(cluster.is_ready(f"p{each}") for each in range(8))
 
 
-@on_node_cluster
 async def test_pods_that_never_become_ready(cluster: NodeCluster) -> None:
     await cluster.nodes("a")
     cluster.create("shy", does={"never-ready": "true"})
@@ -75,7 +71,6 @@ async def test_pods_that_never_become_ready(cluster: NodeCluster) -> None:
     assert cluster.waiting_for("unconfigured") == "CreateContainerConfigError"
 
 
-@on_node_cluster
 async def test_a_pod_that_flaps(cluster: NodeCluster) -> None:
     await cluster.nodes("a")
     cluster.create("web", does={"flap-after": "2s"})
@@ -87,7 +82,6 @@ async def test_a_pod_that_flaps(cluster: NodeCluster) -> None:
     assert seen == [True, False, True, False]
 
 
-@on_node_cluster
 async def test_a_pod_waits_for_its_readiness_gates(cluster: NodeCluster) -> None:
     await cluster.nodes("a")
     cluster.create("web", readinessGates=[{"conditionType": "served"}])
@@ -105,7 +99,6 @@ async def test_a_pod_waits_for_its_readiness_gates(cluster: NodeCluster) -> None
     assert cluster.is_ready("web")
 
 
-@on_node_cluster
 async def test_how_long_a_pod_takes_to_end(cluster: NodeCluster) -> None:
     await cluster.nodes("a")
     cluster.create("quick")
@@ -126,7 +119,6 @@ async def test_how_long_a_pod_takes_to_end(cluster: NodeCluster) -> None:
     assert left == [["slow", "slower", "deaf"], ["slower", "deaf"], ["slower"], []]
 
 
-@on_node_cluster
 async def test_told_to_end_sooner_it_does(cluster: NodeCluster) -> None:
     await cluster.nodes("a")
     cluster.create("deaf", does={"ignores-sigterm": "true"})
@@ -138,7 +130,6 @@ async def test_told_to_end_sooner_it_does(cluster: NodeCluster) -> None:
     assert cluster.find("deaf") is None
 
 
-@on_node_cluster
 async def test_a_pod_that_completes(cluster: NodeCluster) -> None:
     await cluster.nodes("a")
     cluster.create("once", does={"completes-after": "1m"}, restartPolicy="OnFailure")
@@ -151,7 +142,6 @@ async def test_a_pod_that_completes(cluster: NodeCluster) -> None:
     assert cluster.pod("always")["status"]["phase"] == "Running"
 
 
-@on_node_cluster
 async def test_on_a_hung_node_nothing_begins_and_what_has_begun_ends(cluster: NodeCluster) -> None:
     await cluster.nodes("a")
     cluster.create("idle")
@@ -172,7 +162,6 @@ async def test_on_a_hung_node_nothing_begins_and_what_has_begun_ends(cluster: No
     assert cluster.is_ready("late")
 
 
-@on_node_cluster
 async def test_a_pod_with_a_finalizer_stays(cluster: NodeCluster) -> None:
     await cluster.nodes("a")
     made = pod("web")
@@ -187,7 +176,6 @@ async def test_a_pod_with_a_finalizer_stays(cluster: NodeCluster) -> None:
     assert cluster.find("web") is None
 
 
-@on_node_cluster
 async def test_pods_are_refused_where_they_do_not_fit(cluster: NodeCluster) -> None:
     await cluster.nodes("a", cpu="1", pods="3")
     cluster.create("fits", nodeName="a", cpu="600m")
@@ -213,7 +201,6 @@ async def test_pods_are_refused_where_they_do_not_fit(cluster: NodeCluster) -> N
     assert cluster.is_ready("next")
 
 
-@on_node_cluster
 async def test_a_node_has_what_a_kubelet_gives_it(cluster: NodeCluster) -> None:
     await cluster.nodes("a")
     status = cluster.node("a")["status"]

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from rescheduler.embedded.scheduler import USUAL_WEIGHT, Passed
 from rescheduler.kube import Object
 from tests.unit.embedded.scheduler.test_scheduling import pinned
-from tests.unit.embedded.support.node_cluster import NodeCluster, on_node_cluster
+from tests.unit.embedded.support.node_cluster import NodeCluster
 
 
 class Canned:
@@ -42,7 +42,6 @@ class Broken(Canned):
         raise ConnectionError("nobody answers")
 
 
-@on_node_cluster
 async def test_its_best_score_outweighs_all_others(cluster: NodeCluster) -> None:
     await cluster.nodes("a", "b", "c")
     await cluster.placed("ballast", cpu="3", **pinned("b"))
@@ -58,7 +57,6 @@ def pinned_to(name: str) -> list[Object]:
     return [{"key": "metadata.name", "operator": "In", "values": [name]}]
 
 
-@on_node_cluster
 async def test_it_is_asked_about_nodes_that_fit_and_for_scores_only_of_several(
     cluster: NodeCluster,
 ) -> None:
@@ -72,7 +70,6 @@ async def test_it_is_asked_about_nodes_that_fit_and_for_scores_only_of_several(
     assert [what for what, _ in extender.asked] == ["filter other", "prioritize other"]
 
 
-@on_node_cluster
 async def test_a_pod_that_it_refuses_everywhere_is_told_why_and_tried_again(
     cluster: NodeCluster,
 ) -> None:
@@ -89,7 +86,6 @@ async def test_a_pod_that_it_refuses_everywhere_is_told_why_and_tried_again(
     assert cluster.place("web")
 
 
-@on_node_cluster
 async def test_nobody_is_driven_out_of_a_node_that_it_refuses(cluster: NodeCluster) -> None:
     await cluster.nodes("a")
     assert await cluster.placed("lowly") == "a"
@@ -99,7 +95,6 @@ async def test_nobody_is_driven_out_of_a_node_that_it_refuses(cluster: NodeClust
     assert "nominatedNodeName" not in cluster.pod("mighty")["status"]
 
 
-@on_node_cluster
 async def test_one_that_fails_or_names_strangers_is_ignored(cluster: NodeCluster) -> None:
     await cluster.nodes("a", "b")
     cluster.scheduler.extender = broken = Broken()

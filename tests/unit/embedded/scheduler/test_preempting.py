@@ -5,7 +5,7 @@ import asyncio
 from rescheduler import wire
 from rescheduler.kube import Object
 from rescheduler.model import conditions
-from tests.unit.embedded.support.node_cluster import NAMESPACE, NodeCluster, on_node_cluster
+from tests.unit.embedded.support.node_cluster import NAMESPACE, NodeCluster
 
 HIGH: Object = {"priorityClassName": "high"}
 MIDDLE: Object = {"priorityClassName": "middle"}
@@ -30,7 +30,6 @@ def guard(cluster: NodeCluster, app: str, allowed: int) -> Object:
     return cluster.api.set_status(wire.POD_DISRUPTION_BUDGETS, made, status)
 
 
-@on_node_cluster
 async def test_only_those_go_who_must(cluster: NodeCluster) -> None:
     await prepare(cluster, "a")
     slow = {"exit-after-seconds": "5"}
@@ -59,7 +58,6 @@ async def test_only_those_go_who_must(cluster: NodeCluster) -> None:
     assert [name for name in ("one", "two", "three") if cluster.find(name)] == ["one", "two"]
 
 
-@on_node_cluster
 async def test_nobody_goes_in_vain(cluster: NodeCluster) -> None:
     await prepare(cluster, "a")
     await cluster.placed("one", cpu="600m")
@@ -70,7 +68,6 @@ async def test_nobody_goes_in_vain(cluster: NodeCluster) -> None:
     assert "nominatedNodeName" not in cluster.pod("giant")["status"]
 
 
-@on_node_cluster
 async def test_budgets_and_priorities_decide_where(cluster: NodeCluster) -> None:
     await prepare(cluster, "a", "b", "c")
     hosts = {"a": "guarded", "b": "middle", "c": "plain"}

@@ -4,9 +4,10 @@ import asyncio
 from typing import Any
 
 from rescheduler import wire
+from rescheduler.embedded import virtual_time
 from rescheduler.kube import Object
 from rescheduler.model import conditions
-from tests.unit.embedded.support.node_cluster import NAMESPACE, NodeCluster, on_node_cluster, pod
+from tests.unit.embedded.support.node_cluster import NAMESPACE, NodeCluster, pod
 
 AFTER = " no new claims to deallocate, preemption: 0/{n} nodes are available: "
 NOT_HELPFUL = "{n} Preemption is not helpful for scheduling."
@@ -44,7 +45,6 @@ def away_from(app: str) -> Object:
 # ---------------------------------------------------------------------- words
 
 
-@on_node_cluster
 async def test_a_pod_is_told_why_it_can_go_nowhere(cluster: NodeCluster) -> None:
     await cluster.nodes("a", "b", cpu="1")
     await cluster.nodes("c")
@@ -62,7 +62,6 @@ async def test_a_pod_is_told_why_it_can_go_nowhere(cluster: NodeCluster) -> None
     assert cluster.pod("large")["status"]["phase"] == "Pending"
 
 
-@on_node_cluster
 async def test_without_nodes(cluster: NodeCluster) -> None:
     assert await cluster.placed("web") == ""
     assert cluster.why_not("web") == "no nodes available to schedule pods"
@@ -70,7 +69,6 @@ async def test_without_nodes(cluster: NodeCluster) -> None:
     assert cluster.place("web") == "a"
 
 
-@on_node_cluster
 async def test_nobody_else_is_asked_about_a_pod_that_names_its_node(cluster: NodeCluster) -> None:
     await cluster.nodes("a", "b", "c", cpu="1")
     assert await cluster.placed("pinned", **pinned("b")) == "b"
@@ -85,7 +83,6 @@ async def test_nobody_else_is_asked_about_a_pod_that_names_its_node(cluster: Nod
     assert await cluster.placed("either", cpu="800m", **pinned("b", "c")) == "c"
 
 
-@on_node_cluster
 async def test_a_pod_whose_claim_is_missing(cluster: NodeCluster) -> None:
     await cluster.nodes("a")
     volumes = [{"name": "data", "persistentVolumeClaim": {"claimName": "data"}}]
@@ -105,7 +102,6 @@ async def test_a_pod_whose_claim_is_missing(cluster: NodeCluster) -> None:
 # ---------------------------------------------------------------------- turns
 
 
-@on_node_cluster
 async def test_pods_of_others_and_those_that_are_held_back_are_left_alone(
     cluster: NodeCluster,
 ) -> None:
@@ -118,7 +114,6 @@ async def test_pods_of_others_and_those_that_are_held_back_are_left_alone(
     assert cluster.place("other") == ""
 
 
-@on_node_cluster
 async def test_the_important_come_first_and_then_the_old(cluster: NodeCluster) -> None:
     for name, value in (("high", 1000), ("low", 10)):
         body = {"metadata": {"name": name}, "value": value, "preemptionPolicy": "Never"}
@@ -134,7 +129,6 @@ async def test_the_important_come_first_and_then_the_old(cluster: NodeCluster) -
     assert placed == ["first", "low", "high"]
 
 
-@on_node_cluster
 async def test_a_pod_is_tried_again_when_room_is_made(cluster: NodeCluster) -> None:
     await cluster.nodes("a", cpu="1")
     assert await cluster.placed("old", cpu="800m") == "a"
@@ -147,7 +141,6 @@ async def test_a_pod_is_tried_again_when_room_is_made(cluster: NodeCluster) -> N
     assert cluster.place("new") == "a"
 
 
-@on_node_cluster
 async def test_a_pod_is_tried_again_when_its_node_is_uncordoned(cluster: NodeCluster) -> None:
     await cluster.nodes("a")
     cluster.change_node("a", spec={"unschedulable": True})
@@ -158,7 +151,6 @@ async def test_a_pod_is_tried_again_when_its_node_is_uncordoned(cluster: NodeClu
     assert cluster.place("web") == "a"
 
 
-@on_node_cluster
 async def test_a_pod_is_tried_again_when_its_neighbour_leaves(cluster: NodeCluster) -> None:
     await cluster.nodes("a")
     assert await cluster.placed("db") == "a"
@@ -174,7 +166,6 @@ async def test_a_pod_is_tried_again_when_its_neighbour_leaves(cluster: NodeClust
 # ---------------------------------------------------------------------- scores
 
 
-@on_node_cluster
 async def test_the_emptiest_node_is_taken(cluster: NodeCluster) -> None:
     await cluster.nodes("a", "b", "c")
     for name, node in (("x", "a"), ("y", "b")):
@@ -182,7 +173,6 @@ async def test_the_emptiest_node_is_taken(cluster: NodeCluster) -> None:
     assert await cluster.placed("web") == "c"
 
 
-@on_node_cluster
 async def test_pods_of_one_service_are_spread_over_hosts(cluster: NodeCluster) -> None:
     await cluster.nodes("a", "b", "c", cpu="16", memory="64Gi")
     body = {"metadata": {"name": "web"}, "spec": {"selector": {"app": "web"}, "ports": []}}
@@ -191,7 +181,6 @@ async def test_pods_of_one_service_are_spread_over_hosts(cluster: NodeCluster) -
     assert sorted(places) == [*"aaa", *"bbb", *"ccc"]
 
 
-@on_node_cluster
 async def test_wishes_about_zones_nodes_and_taints(cluster: NodeCluster) -> None:
     await cluster.nodes("a", "b", zone="z1")
     await cluster.nodes("c", zone="z2")
@@ -218,7 +207,6 @@ async def test_wishes_about_zones_nodes_and_taints(cluster: NodeCluster) -> None
     assert await cluster.placed("averse") == "c"
 
 
-@on_node_cluster
 async def test_a_pod_goes_near_whom_it_likes(cluster: NodeCluster) -> None:
     await cluster.nodes("a", "b", "c")
     await cluster.placed("db", cpu="1", **pinned("b"))
@@ -237,7 +225,6 @@ async def test_a_pod_goes_near_whom_it_likes(cluster: NodeCluster) -> None:
 # ---------------------------------------------------------------------- spread that must hold
 
 
-@on_node_cluster
 async def test_zones_are_kept_even(cluster: NodeCluster) -> None:
     await cluster.nodes("a", zone="z1")
     await cluster.nodes("b", zone="z2", cpu="600m")
@@ -259,15 +246,15 @@ def test_the_same_seed_gives_the_same_history() -> None:
     def history() -> list[str]:
         places: list[str] = []
 
-        @on_node_cluster
-        async def run(cluster: NodeCluster) -> None:
-            await cluster.nodes(*(f"n{each}" for each in range(12)))
-            for number in range(40):
-                cluster.api.create(wire.PODS, NAMESPACE, pod(f"p{number}", cpu="100m"))
-            await asyncio.sleep(5)
-            places.extend(cluster.place(f"p{number}") for number in range(40))
+        async def main() -> None:
+            with NodeCluster() as cluster:
+                await cluster.nodes(*(f"n{each}" for each in range(12)))
+                for number in range(40):
+                    cluster.api.create(wire.PODS, NAMESPACE, pod(f"p{number}", cpu="100m"))
+                await asyncio.sleep(5)
+                places.extend(cluster.place(f"p{number}") for number in range(40))
 
-        run()
+        virtual_time.run(main())
         return places
 
     assert history() == history()

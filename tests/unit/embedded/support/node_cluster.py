@@ -2,11 +2,9 @@
 
 import asyncio
 import random
-from collections.abc import Callable, Coroutine
 from typing import Any, Protocol, Self
 
 from rescheduler import wire
-from rescheduler.embedded import virtual_time
 from rescheduler.embedded.apiserver import ApiServer
 from rescheduler.embedded.controllers.node_lifecycle import NodeLifecycleController
 from rescheduler.embedded.controllers.pod_gc import PodGarbageCollector
@@ -139,17 +137,3 @@ def pod(
         "metadata": {"name": name, "labels": own, "annotations": annotations},
         "spec": {"containers": [container], **spec},
     }
-
-
-def on_node_cluster(test: Callable[[NodeCluster], Coroutine[Any, Any, None]]) -> Callable[[], None]:
-    """A test on virtual time, with a cluster of its own."""
-
-    def run() -> None:
-        async def main() -> None:
-            with NodeCluster() as cluster:
-                await test(cluster)
-
-        virtual_time.run(main())
-
-    run.__name__ = test.__name__
-    return run

@@ -2,14 +2,14 @@
 
 import asyncio
 import random
-from collections.abc import AsyncGenerator, Awaitable, Callable
+from collections.abc import AsyncGenerator
 from contextlib import aclosing, suppress
 from typing import TypeVar
 
 from rescheduler.embedded.apiserver import ApiServer
 from rescheduler.embedded.client import Around, EmbeddedClient
 from rescheduler.embedded.store import Store
-from rescheduler.embedded.virtual_time import VirtualClock, run
+from rescheduler.embedded.virtual_time import VirtualClock
 from rescheduler.kube import KubeApi, Object
 from rescheduler.wire import NAMESPACES, PODS, Batch
 from tests.unit.embedded.support.server import pod
@@ -33,17 +33,6 @@ class ServerAndClient:
     def set_phase(self, name: str, phase: str) -> None:
         change = {"status": {"phase": phase}}
         self.api.patch(PODS, "default", name, change, subresource="status")
-
-
-def on_virtual_time(test: Callable[[ServerAndClient], Awaitable[None]]) -> Callable[[], None]:
-    def runs() -> None:
-        async def main() -> None:
-            await test(ServerAndClient())
-
-        run(main())
-
-    runs.__name__ = test.__name__
-    return runs
 
 
 async def listen(stream: AsyncGenerator[T, None], heard: list[T]) -> None:

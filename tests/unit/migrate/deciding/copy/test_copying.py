@@ -2,8 +2,7 @@
 a lost answer at every step, and with users and nodes acting at every step.
 """
 
-import itertools
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -11,7 +10,6 @@ from hypothesis import strategies as st
 
 from rescheduler.migrate.deciding.actions import (
     CreateCopy,
-    DeleteCopy,
     End,
     Evict,
     PatchPod,
@@ -20,11 +18,12 @@ from rescheduler.migrate.deciding.actions import (
 )
 from rescheduler.model import names
 from rescheduler.model.podmigration import Reason, Step
+from tests.unit.migrate.deciding.surge import surge_scenes
+from tests.unit.migrate.deciding.surge.surge_scenes import Disturbance, on
 from tests.unit.migrate.driving import FAULTS, MOMENTS, Drive, Event, Fault
 from tests.unit.migrate.toy_cluster import SOURCE, TARGET, ToyCluster, in_progress, is_marked
 from tests.unit.migrate.toy_objects import is_active, is_ready, name_of, touch
 
-Disturbance = Callable[[ToyCluster], None]
 LOOKS = range(15)
 """An undisturbed move looks 14 times at most."""
 
@@ -33,25 +32,11 @@ def alone(**more: str) -> ToyCluster:
     return ToyCluster(alone=True, replicas=1, fate_of_copies=more.get("fate_of_copies", "ready"))
 
 
-def _on(which: str, act: Callable[[ToyCluster, str], None]) -> Disturbance:
-    def disturbance(cluster: ToyCluster) -> None:
-        pod = cluster.original if which == "original" else cluster.copy
-        if pod is not None:
-            act(cluster, pod["metadata"]["uid"])
-
-    return disturbance
-
-
 def _recreate(cluster: ToyCluster, uid: str) -> None:
     """As GitOps does with what it misses."""
     cluster.stop(uid)
     del cluster.pods[uid]
     cluster.add_bare_pod("db")
-
-
-def _two_budgets(cluster: ToyCluster) -> None:
-    for name in ("one", "two"):
-        cluster.add_budget(name, min_available=1)
 
 
 def _cordon(cluster: ToyCluster) -> None:
@@ -67,19 +52,25 @@ def _own(cluster: ToyCluster, uid: str) -> None:
 
 
 GONE: dict[str, Disturbance] = {
-    "deletes the original": _on("original", ToyCluster.stop),
-    "recreates the original": _on("original", _recreate),
-    "the original fails": _on("original", ToyCluster.fail),
+    **{
+        name: surge_scenes.DISTURBANCES[name]
+        for name in ("deletes the original", "the original fails")
+    },
+    "recreates the original": on("original", _recreate),
 }
-DISTURBANCES: dict[str, Disturbance] = GONE | {
-    "deletes the copy": _on("copy", ToyCluster.stop),
-    "the copy fails": _on("copy", ToyCluster.fail),
-    "the copy turns unready": _on("copy", lambda c, uid: c.turn_unready(uid, for_seconds=4)),
-    "the copy turns unready for long": _on(
-        "copy", lambda c, uid: c.turn_unready(uid, for_seconds=60)
-    ),
-    "a budget appears": lambda cluster: cluster.add_budget("late", min_available=99),
-    "two budgets appear": _two_budgets,
+DISTURBANCES: dict[str, Disturbance] = {
+    **GONE,
+    **{
+        name: surge_scenes.DISTURBANCES[name]
+        for name in (
+            "deletes the copy",
+            "the copy fails",
+            "the copy turns unready",
+            "the copy turns unready for long",
+            "a budget appears",
+            "two budgets appear",
+        )
+    },
     "cordons the target": _cordon,
 }
 
@@ -157,13 +148,6 @@ def test_a_budget_that_lets_nobody_evict_is_met() -> None:
     assert Drive(cluster).to_the_end().outcome.moved
 
 
-def test_the_grace_period_is_never_shorter_than_the_pods_own() -> None:
-    cluster = alone()
-    cluster.pods[cluster.original_uid]["spec"]["terminationGracePeriodSeconds"] = 600
-    drive = Drive(cluster).to_the_end()
-    assert {action.grace_seconds for action in drive.actions if isinstance(action, Evict)} == {600}
-
-
 def test_a_second_move_does_not_pile_up_prefixes_pins_or_history() -> None:
     cluster = alone()
     first = Drive(cluster).to_the_end()
@@ -198,7 +182,7 @@ def test_a_fault_at_any_step_changes_nothing_in_the_end(ticks: int, fault: Fault
 @pytest.mark.parametrize("ticks", [0, 1])
 @pytest.mark.parametrize("disturbance", DISTURBANCES)
 def test_all_is_well_whatever_happens_at_any_step(ticks: int, disturbance: str) -> None:
-    for look, moment in itertools.product(LOOKS, MOMENTS):
+    for look, moment in Drive(alone(), (), ticks).to_the_end().moments:
         event = Event(look, DISTURBANCES[disturbance], moment)
         drive = Drive(alone(), [event], ticks).to_the_end()
         assert list(problems(drive)) == [], event
@@ -238,25 +222,6 @@ def test_a_copy_of_a_pod_that_is_gone_goes_too_whatever_a_budget_asks_for(distur
     drive = Drive(alone(), [forbids, deletes], 1).to_the_end()
     assert list(problems(drive)) == []
     assert not drive.is_unfinished
-
-
-@pytest.mark.parametrize(
-    ("fate", "reason"),
-    [
-        ("never ready", "NotReadyInTime"),
-        ("image", "CopyFailed"),
-        ("ended", "CopyFailed"),
-        ("elsewhere", "CopyChanged"),
-    ],
-)
-def test_a_copy_that_does_not_come_up_is_taken_back(fate: str, reason: str) -> None:
-    drive = Drive(alone(fate_of_copies=fate)).to_the_end()
-    assert (drive.outcome.moved, drive.outcome.reason) == (False, reason)
-    assert drive.cluster.original
-    assert is_ready(drive.cluster.original)
-    writes = {type(action) for action in drive.actions if isinstance(action, Evict | DeleteCopy)}
-    assert writes == {Evict if fate == "elsewhere" else DeleteCopy}
-    assert list(problems(drive)) == []
 
 
 def _at(what: str) -> int:
@@ -320,7 +285,7 @@ def test_one_that_was_made_again_under_the_same_name_is_left_alone() -> None:
 
 def test_a_pod_that_somebody_owns_by_now_is_left_alone() -> None:
     for look in range(_at("evicts the original")):
-        drive = Drive(alone(), [Event(look, _on("original", _own))])
+        drive = Drive(alone(), [Event(look, on("original", _own))])
         drive.start()
         while drive.look() not in ("ended", "died"):
             drive.tick(1)
@@ -328,31 +293,6 @@ def test_a_pod_that_somebody_owns_by_now_is_left_alone() -> None:
         assert drive.outcome.message == "somebody owns the pod by now" or look == 0
         assert drive.cluster.copy is None
         assert drive.cluster.original_uid not in drive.cluster.evicted
-
-
-def test_a_pod_that_never_ends_is_not_waited_for_for_ever() -> None:
-    def hold(cluster: ToyCluster) -> None:
-        cluster.due.pop(cluster.original_uid, None)
-
-    drive = Drive(alone(), [Event(look, hold) for look in range(90)]).to_the_end()
-    assert drive.outcome.moved
-    assert "the original lingers" in drive.outcome.message
-
-
-@pytest.mark.parametrize("first", LOOKS)
-def test_writes_that_fail_for_ever_come_to_an_end(first: int) -> None:
-    drive = Drive(alone(), [Event(look, fault="not done") for look in range(first, 400)])
-    drive.to_the_end()
-    for outcome in drive.outcomes:
-        assert outcome.reason in (
-            Reason.NOT_NOW,
-            Reason.TIMED_OUT,
-            Reason.NOT_FINISHED,
-            Reason.COMPLETED,
-        )
-    drive.events = ()
-    drive.to_the_end()
-    assert list(problems(drive)) == []
 
 
 def test_the_first_write_is_the_mark_and_the_second_the_copy() -> None:
@@ -363,10 +303,10 @@ def test_the_first_write_is_the_mark_and_the_second_the_copy() -> None:
 
 
 NOT_BEGUN = [
-    (_on("original", ToyCluster.stop), "NotNow", "the pod is terminating"),
-    (_on("original", lambda c, uid: c.turn_unready(uid, for_seconds=9)), "NotNow", "the pod is no"),
+    (on("original", ToyCluster.stop), "NotNow", "the pod is terminating"),
+    (on("original", lambda c, uid: c.turn_unready(uid, for_seconds=9)), "NotNow", "the pod is no"),
     (_cordon, "NotNow", "target is cordoned"),
-    (_two_budgets, "NotMovable", "several PodDisruptionBudgets select it"),
+    (DISTURBANCES["two budgets appear"], "NotMovable", "several PodDisruptionBudgets select it"),
 ]
 
 

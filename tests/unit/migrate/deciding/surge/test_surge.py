@@ -2,8 +2,6 @@
 
 from typing import Any
 
-import pytest
-
 from rescheduler.migrate.deciding.actions import (
     Action,
     End,
@@ -13,7 +11,6 @@ from rescheduler.migrate.deciding.actions import (
     describe,
 )
 from rescheduler.model import names
-from rescheduler.model.podmigration import Reason
 from tests.unit.migrate.deciding.surge.surge_scenes import LOOKS, each_shape, problems
 from tests.unit.migrate.driving import MOMENTS, Drive, Event, is_adoption
 from tests.unit.migrate.toy_cluster import TARGET, ToyCluster
@@ -78,13 +75,6 @@ def test_never_fewer_are_ready_than_before(shape: dict[str, Any], ticks: int) ->
 
 
 # ---------------------------------------------------------------------- details of steps
-
-
-def test_the_grace_period_is_never_shorter_than_the_pods_own() -> None:
-    cluster = ToyCluster()
-    cluster.pods[cluster.original_uid]["spec"]["terminationGracePeriodSeconds"] = 600
-    drive = Drive(cluster).to_the_end()
-    assert {action.grace_seconds for action in drive.actions if isinstance(action, Evict)} == {600}
 
 
 def test_the_adoption_is_bound_to_the_version_of_the_copy_that_was_judged() -> None:
@@ -164,16 +154,6 @@ def test_a_copy_in_a_slice_is_not_ready_merely_because_its_service_publishes_all
     assert list(problems(drive)) == []
 
 
-def test_a_pod_that_never_ends_is_not_waited_for_for_ever() -> None:
-    def hold(cluster: ToyCluster) -> None:
-        cluster.due.pop(cluster.original_uid, None)
-
-    events = [Event(look, hold) for look in range(60)]
-    drive = Drive(ToyCluster(), events).to_the_end()
-    assert drive.outcome.moved
-    assert "the original lingers" in drive.outcome.message
-
-
 def test_an_original_that_nobody_removes_is_left_to_the_next_run() -> None:
     """The controllers sleep, and a budget that came late refuses the eviction."""
 
@@ -187,24 +167,6 @@ def test_an_original_that_nobody_removes_is_left_to_the_next_run() -> None:
     # It ends only because the controllers wake up; until then each run leaves it to the next.
     assert {outcome.reason for outcome in drive.outcomes} == {"NotFinished"}
     assert drive.cluster.original is None
-
-
-@pytest.mark.parametrize("first", LOOKS)
-def test_writes_that_fail_for_ever_come_to_an_end(first: int) -> None:
-    """A webhook that is down, a right that was taken away: it ends, and the next run goes on."""
-    broken = [Event(look, fault="not done") for look in range(first, 400)]
-    drive = Drive(ToyCluster(), broken)
-    drive.to_the_end()
-    for outcome in drive.outcomes:
-        assert outcome.reason in (
-            Reason.NOT_NOW,
-            Reason.TIMED_OUT,
-            Reason.NOT_FINISHED,
-            Reason.COMPLETED,
-        )
-    drive.events = ()
-    drive.to_the_end()
-    assert list(problems(drive)) == []
 
 
 def test_a_refusal_of_before_a_wait_does_not_count_against_the_budget_timeout() -> None:

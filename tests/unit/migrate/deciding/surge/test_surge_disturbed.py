@@ -9,13 +9,7 @@ from hypothesis import strategies as st
 
 from rescheduler.migrate.deciding.actions import (
     CreateCopy,
-    DeleteCopy,
-    End,
-    Evict,
-    GiveUp,
     PatchPod,
-    Rehearse,
-    Wait,
     describe,
 )
 from rescheduler.model import names
@@ -87,26 +81,6 @@ def test_all_is_well_whatever_happens_together(
 
 
 # ---------------------------------------------------------------------- particular cases
-
-
-@pytest.mark.parametrize(
-    ("fate", "reason"),
-    [
-        ("never ready", "NotReadyInTime"),
-        ("image", "CopyFailed"),
-        ("ended", "CopyFailed"),
-        ("elsewhere", "CopyChanged"),
-    ],
-)
-def test_a_copy_that_does_not_come_up_is_taken_back(fate: str, reason: str) -> None:
-    drive = Drive(ToyCluster(fate_of_copies=fate)).to_the_end()
-    assert (drive.outcome.moved, drive.outcome.reason) == (False, reason)
-    assert drive.cluster.original
-    assert is_ready(drive.cluster.original)
-    writes = {type(action) for action in drive.actions} - {Rehearse, Wait, GiveUp, End}
-    # One that serves, but in the wrong place, goes as a serving pod should: by eviction.
-    assert writes == {PatchPod, CreateCopy, Evict if fate == "elsewhere" else DeleteCopy}
-    assert list(problems(drive)) == []
 
 
 def test_a_copy_that_a_user_deletes_is_not_made_again() -> None:
