@@ -13,6 +13,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Final
 
+from packaging.version import Version
+
 from rescheduler.certificates import Names
 from rescheduler.controller.certificates import Kept
 from rescheduler.embedded.kinds import KINDS
@@ -32,7 +34,7 @@ SEED: Final = 20_260_105
 """Of its own: else a cluster that it is laid into would draw the same UIDs for what it makes."""
 NAMESPACE: Final = "left-behind"
 """In which all of it was made, and of which the names of its nodes are."""
-VERSIONS: Final = sorted(each.name for each in LEFT.iterdir())
+VERSIONS: Final = sorted((each.name for each in LEFT.iterdir()), key=Version)
 
 WHO_PAUSED: Final = "ann"
 GUARD_SECRET: Final = "rescheduler-guard-tls"  # noqa: S105 - a name
@@ -63,6 +65,8 @@ _NAME_FORMAT: Final = "%Y%m%dt%H%M%S"
 _RESOURCES: Final = {kind.name: kind.resource for kind in KINDS}
 _BY_THE_API: Final = ("Service",)
 """Whose addresses the API server allots; nobody goes by their UIDs."""
+_LEADER: Final = re.compile(r"_[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}\b")
+"""How whoever leads differs from run to run; all else is decided by the seed."""
 _REGISTRY: Final = {
     "PodMigration": "rescheduler.io/podmigrations",
     "ReschedulePlan": "rescheduler.io/rescheduleplans",
@@ -125,6 +129,13 @@ def scenes(version: str, way: str, kept: str = MIGRATIONS) -> list[Scene]:
 
 def ways(version: str) -> list[str]:
     return sorted(path.stem for path in (LEFT / version / MIGRATIONS).iterdir())
+
+
+def is_news(version: str, way: str, kept: str = MIGRATIONS) -> bool:
+    """Whether no version before it left just that: what begins alike ends alike."""
+    paths = [LEFT / each / kept / f"{way}.json" for each in VERSIONS[: VERSIONS.index(version) + 1]]
+    *before, this = (_LEADER.sub("", each.read_text()) for each in paths if each.exists())
+    return this not in before
 
 
 def stories(version: str) -> list[str]:

@@ -31,6 +31,7 @@ CASES = [
     pytest.param(scene, how, id=f"{version}-{way}-{scene.number}-{how}")
     for version in left_behind.VERSIONS
     for way in left_behind.ways(version)
+    if left_behind.is_news(version, way)
     for scene in left_behind.scenes(version, way)
     for how in (*AGO, "cleanup")
 ]

@@ -53,6 +53,7 @@ CASES = [
     pytest.param(scene, how, id=f"{version}-{scene.way}-{scene.number}-{how}")
     for version in left_behind.VERSIONS
     for scene in of_each_state(scenes(version))
+    if left_behind.is_news(version, scene.way, PLANS)
     for how in (*AGO, "cleanup")
 ]
 

@@ -68,6 +68,15 @@ def test_lines_of_a_readme_are_wrapped(readme: str) -> None:
 
 
 @readmes
+def test_what_it_begins_with_has_figures_of_its_tables(readme: str) -> None:
+    text = (ROOT / readme).read_text()
+    cells = re.findall(r"[\d,.]+", "".join(re.findall(r"(?m)^\| \(.*$", text)))
+    told = re.findall(r"\d+,\d{3}", text.partition("\n## ")[0])
+    assert len(told) == 3
+    assert set(told) <= set(cells)
+
+
+@readmes
 def test_two_commands_carry_a_newcomer(readme: str) -> None:
     first, second, *_ = [line for block in blocks(readme, "console", "") for line in shown(block)]
     assert [first, second] == ["make demo", "make test"]
