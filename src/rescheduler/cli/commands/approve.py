@@ -6,9 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 import typer
 
 from rescheduler import config
-from rescheduler.cli import settings
-from rescheduler.cli.clusters import connecting
-from rescheduler.cli.options import Config, Context, Kubeconfig
+from rescheduler.cli.clusters import Reach
 from rescheduler.cli.ourselves import ourselves
 from rescheduler.cli.output import say_line, tell
 from rescheduler.clock import Clock, SystemClock
@@ -40,9 +38,7 @@ def approve(
     name: Name,
     *,
     by: By = "",
-    config_file: Config = None,
-    kubeconfig: Kubeconfig = "",
-    context: Context = None,
+    reach: Reach,
 ) -> None:
     """Say yes to a plan, which is carried out then.
 
@@ -54,16 +50,14 @@ def approve(
     any more (it has expired, was superseded or rejected, or is running) or is not
     there; 2 for wrong usage.
     """
-    _say("approved", name, by, config_file, kubeconfig, context)
+    _say("approved", name, by, reach)
 
 
 def reject(
     name: Name,
     *,
     by: By = "",
-    config_file: Config = None,
-    kubeconfig: Kubeconfig = "",
-    context: Context = None,
+    reach: Reach,
 ) -> None:
     """Say no to a plan: nothing of it is moved.
 
@@ -73,14 +67,11 @@ def reject(
     any more (it has expired, was superseded, or has begun) or is not there; 2 for
     wrong usage.
     """
-    _say("rejected", name, by, config_file, kubeconfig, context)
+    _say("rejected", name, by, reach)
 
 
-def _say(
-    what: str, name: str, by: str, config_file: Config, kubeconfig: str, context: str | None
-) -> None:
-    configuration = settings.load(config_file, settings.kubeconfig_flag(kubeconfig)).configuration
-    connect = connecting(configuration.client_connection.kubeconfig, context)
+def _say(what: str, name: str, by: str, reach: Reach) -> None:
+    configuration, connect = reach.cluster()
     saying = said(configuration, connect, SystemClock(), name, what=what, by=by or ourselves())
     raise typer.Exit(asyncio.run(saying))
 
