@@ -1,10 +1,13 @@
 """The cluster that a command is about: from files, or a live one."""
 
 import asyncio
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 import structlog
 
+from rescheduler.cli import settings
+from rescheduler.cli.options import Config, Context, Kubeconfig
 from rescheduler.cli.progress import Progress
 from rescheduler.config import Configuration
 
@@ -19,6 +22,25 @@ if TYPE_CHECKING:
 
 _MOST_TOLD: Final = 10
 """Of objects that cannot be read."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reach:
+    """The flags by which a command finds its configuration and its cluster."""
+
+    config_file: Config = None
+    kubeconfig: Kubeconfig = ""
+    context: Context = None
+
+    def configuration(self) -> Configuration:
+        """Raises ConfigurationError."""
+        flags = settings.kubeconfig_flag(self.kubeconfig)
+        return settings.load(self.config_file, flags).configuration
+
+    def cluster(self) -> "tuple[Configuration, Connect]":
+        """Raises ConfigurationError."""
+        configuration = self.configuration()
+        return configuration, connecting(configuration.client_connection.kubeconfig, self.context)
 
 
 def connecting(kubeconfig: str, context: str | None, heard: "Heard | None" = None) -> "Connect":

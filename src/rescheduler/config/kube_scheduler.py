@@ -4,16 +4,15 @@ Ours in it are the profiles that name our plugin, in their `pluginConfig` or und
 point of `plugins`. There is one configuration for the whole program, so they have to agree.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 from rescheduler.config.configuration import Configuration
 from rescheduler.config.given import Given
 from rescheduler.config.scheduling import VERBS
 from rescheduler.config.stock_fields import EXTENSION_POINTS, KUBE_SCHEDULER_CONFIGURATION
-from rescheduler.documents.agreement import agreed
-from rescheduler.documents.places import Place, quoted
+from rescheduler.documents.places import Path, Place, quoted, shown
 from rescheduler.documents.settings import section_of
 from rescheduler.documents.shapes import Section
 from rescheduler.documents.suggestions import nearest
@@ -124,3 +123,38 @@ def _agreed_verbs(profiles: list[_Profile]) -> tuple[str, ...]:
                 f"{PLUGIN} is enabled at {there} there, at {here} here"
             )
     return tuple(each for each in VERBS if each in first.points)
+
+
+def agreed(section: Section, places: Iterable[Place]) -> dict[str, object]:
+    """The fields that any of the places gives; two that give the same field give it alike."""
+    first_givers: dict[Path, tuple[Place, object]] = {}
+    for place in places:
+        for giver, value in _values(place, section.read(place) or {}):
+            field = giver.path[len(place.path) :]
+            first_giver, first_value = first_givers.setdefault(field, (giver, value))
+            if value != first_value:
+                giver.refuse(
+                    f"contradicts {first_giver}: "
+                    f"{shown(first_giver.value)} there, {shown(giver.value)} here"
+                )
+    return _nested({field: value for field, (_, value) in first_givers.items()})
+
+
+def _values(place: Place, given: Mapping[str, object]) -> Iterator[tuple[Place, object]]:
+    """The single values, wherever they are nested."""
+    for name, value in given.items():
+        if isinstance(value, Mapping):
+            yield from _values(place.at(name), value)
+        else:
+            yield place.at(name), value
+
+
+def _nested(values: Mapping[Path, object]) -> dict[str, object]:
+    """As a section reads them: the opposite of taking the single values out."""
+    nested: dict[str, Any] = {}
+    for (*sections, name), value in values.items():
+        target = nested
+        for section in sections:
+            target = target.setdefault(str(section), {})
+        target[str(name)] = value
+    return nested

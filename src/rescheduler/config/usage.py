@@ -9,7 +9,7 @@ from rescheduler.documents.durations import MILLISECOND, SECOND
 from rescheduler.documents.kinds import Count, Duration, Flag, HttpAddress, Percentage, Text
 from rescheduler.documents.name_lists import Choice
 from rescheduler.documents.settings import setting, subsection
-from rescheduler.model import usage_sources
+from rescheduler.model.usage_sources import AUTO, SOURCES
 
 MOST_SAMPLES: Final = 120
 """In one window: so many are kept of every node, so this bounds the memory."""
@@ -123,7 +123,7 @@ class LearnedPatience:
 class UsageSettings:
     """What nodes and pods really use, as far as somebody measures it."""
 
-    source: str = setting("source", Choice(usage_sources.ALL), default=usage_sources.AUTO)
+    source: str = setting("source", Choice(SOURCES), default=AUTO)
     """Who is asked. Default `auto`: the first that answers of Prometheus (if it has a url),
     metrics-server and, as nobody measures, the requests of the pods. Those that were passed over at
     the start are asked again, at first after an `interval` and then less and less often, up to

@@ -8,12 +8,13 @@ from typing import Any, Final, TypeVar
 
 import aiohttp
 import msgspec
+from aiohttp.client_proto import ResponseHandler
+from aiohttp.client_reqrep import ConnectionKey
 
 from rescheduler import __version__
 from rescheduler.kube import bodies, errors, sealed
 from rescheduler.kube.api import Event, Known, KubeApi, Listing, Object, Whole
 from rescheduler.kube.authentication import Login, log_in
-from rescheduler.kube.connector import Connector
 from rescheduler.kube.following import Following, Manner
 from rescheduler.kube.patience import READ_ATTEMPTS
 from rescheduler.kube.telling import Heard, nobody
@@ -104,6 +105,22 @@ async def connect(
     ) as session:
         transport = Transport(session, login, log_in_as_wanted, heard)
         yield Client(transport, manner or Manner())
+
+
+class Connector(aiohttp.TCPConnector):
+    """Hangs up at once where an answer is given up.
+
+    aiohttp would take leave by the rules of TLS, and wait until the server does so, too. One that
+    has fallen silent never does: the connection would outlive our session, and the loop as well.
+    """
+
+    def _release(
+        self, key: ConnectionKey, protocol: ResponseHandler, *, should_close: bool = False
+    ) -> None:
+        is_given_up = should_close or protocol.should_close
+        if is_given_up:
+            protocol.abort()
+        super()._release(key, protocol, should_close=is_given_up)
 
 
 class Client:

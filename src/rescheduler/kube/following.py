@@ -7,7 +7,7 @@ as a watch is asked for in pages the next time.
 
 import asyncio
 from collections.abc import AsyncGenerator, Iterator, Mapping, Sequence
-from contextlib import aclosing
+from contextlib import AbstractAsyncContextManager, aclosing
 from dataclasses import dataclass
 from typing import Any
 
@@ -168,12 +168,7 @@ class Following:
 
         async def read() -> tuple[Format, Buffer]:
             body = bytearray()
-            async with self._transport.stream(
-                resource.path(),
-                query=query,
-                headers=self._headers(resource, ""),
-                timeout=self._manner.timeout(),
-            ) as answer:
+            async with self._stream(resource, query) as answer:
                 format_ = self._format(resource, answer)
                 async for chunk in answer.content.iter_any():
                     body += chunk
@@ -221,23 +216,13 @@ class Following:
         not even the bookmark that every other one ends with, and ends in order.
         """
         query = {"limit": "1", "resourceVersion": version, "resourceVersionMatch": "NotOlderThan"}
-        async with self._transport.stream(
-            resource.path(),
-            query=query,
-            headers=self._headers(resource, ""),
-            timeout=self._manner.timeout(),
-        ) as answer:
+        async with self._stream(resource, query) as answer:
             await answer.read()
 
     async def _events(
         self, resource: Resource, query: Mapping[str, str], *, gather: bool = False
     ) -> AsyncGenerator[tuple[Format, Sequence[Frame]], None]:
-        async with self._transport.stream(
-            resource.path(),
-            query=query,
-            headers=self._headers(resource, ";stream=watch"),
-            timeout=self._manner.timeout(),
-        ) as answer:
+        async with self._stream(resource, query, ";stream=watch") as answer:
             format_ = self._format(resource, answer)
             yield format_, ()
             async for chunk in answer.content.iter_any():
@@ -246,6 +231,15 @@ class Following:
                     await _let_gather(answer)
             if not format_.is_between_events:
                 raise errors.Unavailable(f"watch of {resource.plural}: cut in the middle of one")
+
+    def _stream(
+        self, resource: Resource, query: Mapping[str, str], kind: str = ""
+    ) -> AbstractAsyncContextManager[aiohttp.ClientResponse]:
+        """`kind`: of the media types, as parameter."""
+        headers, timeout = self._headers(resource, kind), self._manner.timeout()
+        return self._transport.stream(
+            resource.path(), query=query, headers=headers, timeout=timeout
+        )
 
     # ------------------------------------------------------------------ formats
 

@@ -6,6 +6,7 @@ import asyncio
 import math
 import os
 import threading
+import time
 import uuid
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import (
@@ -27,7 +28,6 @@ from rescheduler.leading.deciding import Term
 from rescheduler.leading.errors import ElectionError
 from rescheduler.leading.leadership import Deadline, Leadership
 from rescheduler.leading.notes import Notes
-from rescheduler.leading.passing_time import boottime as time_since_boot
 
 Connect = Callable[[], AbstractAsyncContextManager[KubeApi]]
 
@@ -204,3 +204,12 @@ class _Election:
         reason = await campaign.lead(term, deadline)
         self._log.error("lost leadership", because=reason, number=term.number)
         self._candidate.end(reason)
+
+
+def time_since_boot() -> float:
+    """The time that the machine was asleep included. Nobody sets this clock, and it does not stand
+    still in suspend as the monotonic one does: who wakes up must see that its lease is old.
+    """
+    if hasattr(time, "CLOCK_BOOTTIME"):
+        return time.clock_gettime(time.CLOCK_BOOTTIME)
+    return time.monotonic()

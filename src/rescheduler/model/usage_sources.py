@@ -9,4 +9,4 @@ REQUESTS: Final = "requests"
 METRICS_SERVER: Final = "metrics-server"
 PROMETHEUS: Final = "prometheus"
 
-ALL: Final = (AUTO, REQUESTS, METRICS_SERVER, PROMETHEUS)
+SOURCES: Final = (AUTO, REQUESTS, METRICS_SERVER, PROMETHEUS)

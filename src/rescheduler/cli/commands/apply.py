@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Annotated, Final
 import typer
 
 from rescheduler import config
-from rescheduler.cli import given_names, settings
+from rescheduler.cli import given_names
 from rescheduler.cli.asked_plans import Asked, asked_for
-from rescheduler.cli.clusters import connecting
-from rescheduler.cli.options import Config, Context, Kubeconfig, Timeout
+from rescheduler.cli.clusters import Reach
+from rescheduler.cli.options import Timeout
 from rescheduler.cli.ourselves import ourselves
 from rescheduler.cli.progress import Progress
 from rescheduler.cli.wrong_flags import time_limit
@@ -60,9 +60,7 @@ def apply(  # noqa: PLR0913 - the flags of a command
     wait: Wait = False,
     timeout: Timeout = "0",
     dry_run: DryRun = False,
-    config_file: Config = None,
-    kubeconfig: Kubeconfig = "",
-    context: Context = None,
+    reach: Reach,
 ) -> None:
     """Carry out a plan from a file.
 
@@ -76,8 +74,7 @@ def apply(  # noqa: PLR0913 - the flags of a command
     --timeout is over; 2 for wrong usage; 130 when interrupted: it goes on.
     """
     seconds = time_limit("--timeout", timeout)
-    configuration = settings.load(config_file, settings.kubeconfig_flag(kubeconfig)).configuration
-    connect = connecting(configuration.client_connection.kubeconfig, context)
+    configuration, connect = reach.cluster()
     asked = Asked(by=by or ourselves(), wait=wait, seconds=seconds, dry_run=dry_run)
     applying = from_file(
         configuration, connect, SystemClock(), file, asked, all_or_nothing=all_or_nothing
@@ -85,16 +82,14 @@ def apply(  # noqa: PLR0913 - the flags of a command
     raise typer.Exit(asyncio.run(applying))
 
 
-def undo(  # noqa: PLR0913 - the flags of a command
+def undo(
     name: Annotated[str, typer.Argument(metavar="PLAN", help="Name of the ReschedulePlan.")],
     *,
     by: By = "",
     wait: Wait = False,
     timeout: Timeout = "0",
     dry_run: DryRun = False,
-    config_file: Config = None,
-    kubeconfig: Kubeconfig = "",
-    context: Context = None,
+    reach: Reach,
 ) -> None:
     """Bring the pods of a plan back to the nodes that they came from.
 
@@ -108,8 +103,7 @@ def undo(  # noqa: PLR0913 - the flags of a command
     """
     seconds = time_limit("--timeout", timeout)
     given_names.insist_on_plans("PLAN", [name])
-    configuration = settings.load(config_file, settings.kubeconfig_flag(kubeconfig)).configuration
-    connect = connecting(configuration.client_connection.kubeconfig, context)
+    configuration, connect = reach.cluster()
     asked = Asked(by=by or ourselves(), wait=wait, seconds=seconds, dry_run=dry_run)
     raise typer.Exit(asyncio.run(back(configuration, connect, SystemClock(), name, asked)))
 

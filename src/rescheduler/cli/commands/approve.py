@@ -6,9 +6,8 @@ from typing import TYPE_CHECKING, Annotated, Final
 import typer
 
 from rescheduler import config
-from rescheduler.cli import given_names, settings
-from rescheduler.cli.clusters import connecting
-from rescheduler.cli.options import Config, Context, Kubeconfig
+from rescheduler.cli import given_names
+from rescheduler.cli.clusters import Reach
 from rescheduler.cli.ourselves import ourselves
 from rescheduler.cli.output import say_line, tell
 from rescheduler.clock import Clock, SystemClock
@@ -40,9 +39,7 @@ def approve(
     name: Name,
     *,
     by: By = "",
-    config_file: Config = None,
-    kubeconfig: Kubeconfig = "",
-    context: Context = None,
+    reach: Reach,
 ) -> None:
     """Say yes to a plan, which is carried out then.
 
@@ -54,16 +51,14 @@ def approve(
     any more (it has expired, was superseded or rejected, or is running) or is not
     there; 2 for wrong usage.
     """
-    _say("approved", name, by, config_file, kubeconfig, context)
+    _say("approved", name, by, reach)
 
 
 def reject(
     name: Name,
     *,
     by: By = "",
-    config_file: Config = None,
-    kubeconfig: Kubeconfig = "",
-    context: Context = None,
+    reach: Reach,
 ) -> None:
     """Say no to a plan: nothing of it is moved.
 
@@ -73,15 +68,12 @@ def reject(
     any more (it has expired, was superseded, or has begun) or is not there; 2 for
     wrong usage.
     """
-    _say("rejected", name, by, config_file, kubeconfig, context)
+    _say("rejected", name, by, reach)
 
 
-def _say(
-    what: str, name: str, by: str, config_file: Config, kubeconfig: str, context: str | None
-) -> None:
+def _say(what: str, name: str, by: str, reach: Reach) -> None:
     given_names.insist_on_plans("PLAN", [name])
-    configuration = settings.load(config_file, settings.kubeconfig_flag(kubeconfig)).configuration
-    connect = connecting(configuration.client_connection.kubeconfig, context)
+    configuration, connect = reach.cluster()
     saying = said(configuration, connect, SystemClock(), name, what=what, by=by or ourselves())
     raise typer.Exit(asyncio.run(saying))
 

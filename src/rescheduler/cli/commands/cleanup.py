@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Final
 import typer
 
 from rescheduler import config
-from rescheduler.cli import settings
-from rescheduler.cli.clusters import connecting
-from rescheduler.cli.options import Config, Context, Kubeconfig, Timeout
+from rescheduler.cli.clusters import Reach
+from rescheduler.cli.options import Timeout
 from rescheduler.cli.output import say_line, tell
 from rescheduler.cli.wrong_flags import time_limit
 from rescheduler.clock import Clock, SystemClock
@@ -38,9 +37,7 @@ def cleanup(
         bool, typer.Option("--dry-run", help="Only print what would be removed; change nothing.")
     ] = False,
     timeout: Timeout = "10m",
-    config_file: Config = None,
-    kubeconfig: Kubeconfig = "",
-    context: Context = None,
+    reach: Reach,
 ) -> None:
     """Remove everything of the rescheduler from the cluster, before it is uninstalled.
 
@@ -55,8 +52,7 @@ def cleanup(
     when interrupted. A second run goes on where one was cut short.
     """
     seconds = time_limit("--timeout", timeout)
-    configuration = settings.load(config_file, settings.kubeconfig_flag(kubeconfig)).configuration
-    connect = connecting(configuration.client_connection.kubeconfig, context)
+    configuration, connect = reach.cluster()
     cleaning = Cleaning(
         configuration, connect, SystemClock(), everything=everything, seconds=seconds
     )

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Annotated, Final, Literal
 
 import typer
 
-from rescheduler.cli import commanding, given_names, records, settings
-from rescheduler.cli.clusters import connecting
-from rescheduler.cli.options import AllNamespaces, Config, Context, Kubeconfig, Namespace
+from rescheduler.cli import commanding, given_names, records
+from rescheduler.cli.clusters import Reach
+from rescheduler.cli.options import AllNamespaces, Namespace
 from rescheduler.cli.output import page, say, tell
 from rescheduler.clock import Clock, SystemClock
 from rescheduler.documents.places import quoted
@@ -37,15 +37,13 @@ _FAILED: Final = 1
 app = commanding.group("List what the rescheduler keeps in the cluster.")
 
 
-def migrations(  # noqa: PLR0913 - the flags of a command
+def migrations(
     names: Annotated[list[str] | None, typer.Argument(metavar="NAME", help="Only these.")] = None,
     *,
     namespace: Namespace = "",
     all_namespaces: AllNamespaces = False,
     output: Form = "table",
-    config_file: Config = None,
-    kubeconfig: Kubeconfig = "",
-    context: Context = None,
+    reach: Reach,
 ) -> None:
     """List migrations: what moved from where to where, in which way, and how far it is.
 
@@ -56,10 +54,9 @@ def migrations(  # noqa: PLR0913 - the flags of a command
     # Slow to import, and not needed to print a usage message.
     from rescheduler import kube
 
-    configuration = settings.load(config_file, settings.kubeconfig_flag(kubeconfig)).configuration
+    configuration, connect = reach.cluster()
     kubeconfig = configuration.client_connection.kubeconfig
-    where = None if all_namespaces else namespace or kube.namespace_of(kubeconfig, context)
-    connect = connecting(kubeconfig, context)
+    where = None if all_namespaces else namespace or kube.namespace_of(kubeconfig, reach.context)
     listing = listed(connect, SystemClock(), where, names=names or (), form=output)
     raise typer.Exit(asyncio.run(listing))
 

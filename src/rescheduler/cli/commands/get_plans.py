@@ -8,10 +8,9 @@ import structlog
 import typer
 
 from rescheduler import config
-from rescheduler.cli import given_names, settings
-from rescheduler.cli.clusters import connecting
+from rescheduler.cli import given_names
+from rescheduler.cli.clusters import Reach
 from rescheduler.cli.commands.get import Form
-from rescheduler.cli.options import Config, Context, Kubeconfig
 from rescheduler.cli.output import page, say, tell
 from rescheduler.clock import Clock, SystemClock
 
@@ -35,9 +34,7 @@ def plans(
     names: Annotated[list[str] | None, typer.Argument(metavar="NAME", help="Only these.")] = None,
     *,
     output: Form = "table",
-    config_file: Config = None,
-    kubeconfig: Kubeconfig = "",
-    context: Context = None,
+    reach: Reach,
 ) -> None:
     """List plans: how many moves each has, how they stand, and what they wait for.
 
@@ -47,8 +44,7 @@ def plans(
     named is not there; 2 for wrong usage.
     """
     given_names.insist_on_plans("NAME", names or ())
-    configuration = settings.load(config_file, settings.kubeconfig_flag(kubeconfig)).configuration
-    connect = connecting(configuration.client_connection.kubeconfig, context)
+    configuration, connect = reach.cluster()
     listing = listed(configuration, connect, SystemClock(), names=names or (), form=output)
     raise typer.Exit(asyncio.run(listing))
 

@@ -8,10 +8,9 @@ import structlog
 import typer
 
 from rescheduler import config
-from rescheduler.cli import given_names, settings
-from rescheduler.cli.clusters import connecting
+from rescheduler.cli import given_names
+from rescheduler.cli.clusters import Reach
 from rescheduler.cli.commands.get import Form
-from rescheduler.cli.options import Config, Context, Kubeconfig
 from rescheduler.cli.output import page, say, tell
 from rescheduler.clock import Clock, SystemClock
 
@@ -38,9 +37,7 @@ def history(
         bool, typer.Option("--all", help="Also plans that were rejected, expired or superseded.")
     ] = False,
     output: Form = "table",
-    config_file: Config = None,
-    kubeconfig: Kubeconfig = "",
-    context: Context = None,
+    reach: Reach,
 ) -> None:
     """List plans that are over: what was moved, and whether it helped as predicted.
 
@@ -53,8 +50,7 @@ def history(
     named is not there; 2 for wrong usage.
     """
     given_names.insist_on_plans("NAME", names or ())
-    configuration = settings.load(config_file, settings.kubeconfig_flag(kubeconfig)).configuration
-    connect = connecting(configuration.client_connection.kubeconfig, context)
+    configuration, connect = reach.cluster()
     listing = listed(
         configuration,
         connect,

@@ -7,12 +7,9 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 import typer
 
 from rescheduler import config
-from rescheduler.cli import given_names, records, settings
-from rescheduler.cli.clusters import connecting
+from rescheduler.cli import given_names, records
+from rescheduler.cli.clusters import Reach
 from rescheduler.cli.options import (
-    Config,
-    Context,
-    Kubeconfig,
     Namespace,
     Timeout,
 )
@@ -41,7 +38,7 @@ class CannotMigrate(ReschedulerError):
     """The message says why, and what to do instead."""
 
 
-def migrate(  # noqa: PLR0913 - the flags of a command
+def migrate(
     pod: Annotated[str, typer.Argument(metavar="POD", help="NAME, or NAMESPACE/NAME.")],
     *,
     to: Annotated[
@@ -52,9 +49,7 @@ def migrate(  # noqa: PLR0913 - the flags of a command
         bool, typer.Option("--wait/--no-wait", help="Wait for its end, and tell of it.")
     ] = True,
     timeout: Timeout = "0",
-    config_file: Config = None,
-    kubeconfig: Kubeconfig = "",
-    context: Context = None,
+    reach: Reach,
 ) -> None:
     """Ask for one pod to be moved: a PodMigration, which whoever leads carries out.
 
@@ -71,7 +66,7 @@ def migrate(  # noqa: PLR0913 - the flags of a command
     # Slow to import, and not needed to print a usage message.
     from rescheduler import kube
 
-    configuration = settings.load(config_file, settings.kubeconfig_flag(kubeconfig)).configuration
+    configuration, connect = reach.cluster()
     kubeconfig = configuration.client_connection.kubeconfig
     if "/" in pod and namespace and not pod.startswith(f"{namespace}/"):
         raise typer.BadParameter(f"{pod} names another namespace than -n {namespace}")
@@ -80,10 +75,10 @@ def migrate(  # noqa: PLR0913 - the flags of a command
         raise typer.BadParameter("--to names no node; leave it out for the best one")
     if to is not None:
         given_names.insist_on_node("--to", to)
-    where = namespace or kube.namespace_of(kubeconfig, context)
+    where = namespace or kube.namespace_of(kubeconfig, reach.context)
     asking = ask(
         configuration,
-        connecting(kubeconfig, context),
+        connect,
         SystemClock(),
         pod,
         namespace=where,

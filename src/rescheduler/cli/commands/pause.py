@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Annotated, Final
 import typer
 
 from rescheduler import config
-from rescheduler.cli import records, settings
-from rescheduler.cli.clusters import connecting
-from rescheduler.cli.options import Config, Context, Kubeconfig, Timeout
+from rescheduler.cli import records
+from rescheduler.cli.clusters import Reach
+from rescheduler.cli.options import Timeout
 from rescheduler.cli.ourselves import ourselves
 from rescheduler.cli.output import say_line, tell
 from rescheduler.cli.render.layout import counted
@@ -39,7 +39,7 @@ _FAILED: Final = 1
 _LOOK_AGAIN_SECONDS: Final = 0.5
 
 
-def pause(  # noqa: PLR0913 - the flags of a command
+def pause(
     *,
     reason: Annotated[
         str, typer.Option(metavar="TEXT", help="Why, for whoever looks at status and log.")
@@ -51,9 +51,7 @@ def pause(  # noqa: PLR0913 - the flags of a command
         bool, typer.Option("--wait", help="Return when what has begun has come to its end.")
     ] = False,
     timeout: Timeout = "0",
-    config_file: Config = None,
-    kubeconfig: Kubeconfig = "",
-    context: Context = None,
+    reach: Reach,
 ) -> None:
     """Let nothing new begin, until `rescheduler resume`.
 
@@ -67,8 +65,7 @@ def pause(  # noqa: PLR0913 - the flags of a command
     or with --wait when something is still under way at --timeout; 2 for wrong usage.
     """
     seconds = time_limit("--timeout", timeout)
-    configuration = settings.load(config_file, settings.kubeconfig_flag(kubeconfig)).configuration
-    connect = connecting(configuration.client_connection.kubeconfig, context)
+    configuration, connect = reach.cluster()
     pausing = begin(
         configuration,
         connect,
@@ -81,16 +78,13 @@ def pause(  # noqa: PLR0913 - the flags of a command
     raise typer.Exit(asyncio.run(pausing))
 
 
-def resume(
-    *, config_file: Config = None, kubeconfig: Kubeconfig = "", context: Context = None
-) -> None:
+def resume(*, reach: Reach) -> None:
     """End a pause: what waits gets its turn, and the next pass comes at once.
 
     Exit status: 0 when it is not paused, also if it was not before; 1 when that
     could not be brought about; 2 for wrong usage.
     """
-    configuration = settings.load(config_file, settings.kubeconfig_flag(kubeconfig)).configuration
-    connect = connecting(configuration.client_connection.kubeconfig, context)
+    configuration, connect = reach.cluster()
     raise typer.Exit(asyncio.run(end(configuration, connect, SystemClock())))
 
 

@@ -5,9 +5,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
-from rescheduler.cli import given_names, settings
-from rescheduler.cli.clusters import connecting
-from rescheduler.cli.options import Config, Context, Kubeconfig
+from rescheduler.cli import given_names
+from rescheduler.cli.clusters import Reach
 from rescheduler.cli.output import say
 from rescheduler.documents.places import quoted
 from rescheduler.documents.suggestions import nearest
@@ -43,9 +42,7 @@ def retry(
             help="Default: whichever namespace has one of this name.",
         ),
     ] = "",
-    config_file: Config = None,
-    kubeconfig: Kubeconfig = "",
-    context: Context = None,
+    reach: Reach,
 ) -> None:
     """Ask for a migration that failed once more, also beyond migration.retry.attempts.
 
@@ -55,8 +52,7 @@ def retry(
     Exit status: 0 when it was asked for, 1 when it cannot be, 2 for wrong usage.
     """
     given_names.insist_on_records([name], namespace)
-    configuration = settings.load(config_file, settings.kubeconfig_flag(kubeconfig)).configuration
-    connect = connecting(configuration.client_connection.kubeconfig, context)
+    _, connect = reach.cluster()
     asyncio.run(ask_again(connect, namespace, name))
 
 

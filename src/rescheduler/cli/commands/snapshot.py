@@ -5,8 +5,9 @@ from typing import Annotated, Final, Literal
 
 import typer
 
-from rescheduler.cli import clusters, commanding, settings
-from rescheduler.cli.options import Config, Context, Files, Kubeconfig
+from rescheduler.cli import clusters, commanding
+from rescheduler.cli.clusters import Reach
+from rescheduler.cli.options import Files
 from rescheduler.cli.output import Unwritable, page, say, say_line, tell
 
 EXAMPLES_OF_SAVE: Final = """Examples:
@@ -36,9 +37,7 @@ def save(
     ],
     *,
     files: Files = None,
-    config_file: Config = None,
-    kubeconfig: Kubeconfig = "",
-    context: Context = None,
+    reach: Reach,
 ) -> None:
     """Save all that we read of a cluster, for later or for others.
 
@@ -54,8 +53,8 @@ def save(
     from rescheduler.cli.render import snapshot_tables
     from rescheduler.observe import files as snapshot_files
 
-    configuration = settings.load(config_file, settings.kubeconfig_flag(kubeconfig)).configuration
-    loaded = clusters.load(files, configuration, context)
+    configuration = reach.configuration()
+    loaded = clusters.load(files, configuration, reach.context)
     snapshot = loaded.snapshot
     snapshot_files.save(to, snapshot, taken_at=loaded.taken_at)
     tell(loaded.notes)
@@ -78,9 +77,7 @@ def show(
         Literal["table", "json"],
         typer.Option("--output", "-o", help="Output format."),
     ] = "table",
-    config_file: Config = None,
-    kubeconfig: Kubeconfig = "",
-    context: Context = None,
+    reach: Reach,
 ) -> None:
     """Show how full the nodes are: CPU, memory and pods, and how uneven that is.
 
@@ -92,8 +89,8 @@ def show(
     """
     from rescheduler.cli.render import snapshot_figures, snapshot_tables
 
-    configuration = settings.load(config_file, settings.kubeconfig_flag(kubeconfig)).configuration
-    loaded = clusters.load(files, configuration, context)
+    configuration = reach.configuration()
+    loaded = clusters.load(files, configuration, reach.context)
     seen = snapshot_figures.of(loaded.snapshot, loaded.taken_at)
     tell(loaded.notes)
     if output == "json":

@@ -9,9 +9,8 @@ import structlog
 import typer
 
 from rescheduler import config
-from rescheduler.cli import records, settings
-from rescheduler.cli.clusters import connecting, log_what_is_seen
-from rescheduler.cli.options import Config, Context, Kubeconfig
+from rescheduler.cli import records
+from rescheduler.cli.clusters import Reach, log_what_is_seen
 from rescheduler.cli.output import page, say
 from rescheduler.cli.progress import Progress
 from rescheduler.clock import Clock, SystemClock
@@ -38,9 +37,7 @@ Form = Annotated[Literal["table", "json"], typer.Option("--output", "-o", help="
 def status(
     *,
     output: Form = "table",
-    config_file: Config = None,
-    kubeconfig: Kubeconfig = "",
-    context: Context = None,
+    reach: Reach,
 ) -> None:
     """Show how the rescheduler stands: on one screen, with the next thing to do.
 
@@ -51,8 +48,7 @@ def status(
 
     Exit status: 0, 1 when something of it cannot be seen, 2 for wrong usage.
     """
-    configuration = settings.load(config_file, settings.kubeconfig_flag(kubeconfig)).configuration
-    connect = connecting(configuration.client_connection.kubeconfig, context)
+    configuration, connect = reach.cluster()
     raise typer.Exit(asyncio.run(looked(configuration, connect, SystemClock(), output)))
 
 

@@ -6,7 +6,7 @@ is how snapshots are saved, and how two states are told to be the same.
 
 import datetime as dt
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 
@@ -16,8 +16,18 @@ from rescheduler.model.columns import NONE, PHASES, Flag
 from rescheduler.model.names import LEAVING, ORIGINAL_POD
 from rescheduler.model.objects import Object
 from rescheduler.model.snapshot import Snapshot
-from rescheduler.observe.files.kinds import KINDS
-from rescheduler.wire import NODES, PODS, Resource
+from rescheduler.observe import sources
+from rescheduler.wire import NODES, POD_MIGRATIONS, PODS, Resource
+from rescheduler.wire.schema import kind_of
+
+# All but our own are called as the messages that they are sent in.
+KINDS: Final = {each: kind_of(each).message for each in sources.ALL} | {
+    POD_MIGRATIONS: "PodMigration"
+}
+
+BY_KIND: Final = {(resource.group_version, kind): resource for resource, kind in KINDS.items()}
+"""By apiVersion and kind."""
+
 
 Json = dict[str, Any]
 

@@ -14,8 +14,8 @@ from rescheduler.model.usage_sources import METRICS_SERVER
 from rescheduler.observe import sources
 from rescheduler.observe.files import reading
 from rescheduler.observe.files.errors import UnusableFile, UnusableFiles
+from rescheduler.observe.files.exporting import BY_KIND
 from rescheduler.observe.files.header import FORMAT, Format, Header
-from rescheduler.observe.files.kinds import BY_KIND
 from rescheduler.observe.files.reading import Document
 from rescheduler.observe.files.usage import METRICS, Metrics
 from rescheduler.observe.state import ClusterState

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from rescheduler.model import names
 from rescheduler.model.objects import Object
 from rescheduler.model.snapshot import Snapshot
-from rescheduler.observe.files.kinds import BY_KIND
+from rescheduler.observe.files.exporting import BY_KIND
 from rescheduler.observe.state import ClusterState
 from tests.unit.observe.state.server import hear
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from rescheduler.model import names, pins
 from rescheduler.observe import sources
 from rescheduler.observe.files import to_objects
-from rescheduler.observe.files.kinds import KINDS
+from rescheduler.observe.files.exporting import KINDS
 from rescheduler.observe.state import ClusterState
 from rescheduler.wire import NODES, PODS, REPLICA_SETS, schema
 from tests.unit.observe.files.clusters import Json, clusters, name_of, snapshot_of

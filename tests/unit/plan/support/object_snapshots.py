@@ -5,7 +5,7 @@ from collections.abc import Iterable
 
 from rescheduler import wire
 from rescheduler.model.snapshot import Snapshot
-from rescheduler.observe.files.kinds import BY_KIND
+from rescheduler.observe.files.exporting import BY_KIND
 from rescheduler.observe.state import ClusterState
 from rescheduler.wire import Batch, Resource, View
 from tests.unit.plan.support.cluster_objects import Object
