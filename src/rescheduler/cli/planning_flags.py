@@ -5,12 +5,10 @@ from typing import TYPE_CHECKING
 
 from rescheduler import config
 from rescheduler.cli import clusters, settings
-from rescheduler.cli.commanding import is_logging
 from rescheduler.cli.options import Config, Context, Files, Kubeconfig, MaxMoves, Strategies
 from rescheduler.cli.render.layout import counted
 from rescheduler.cli.search_flags import SearchFlags, Seed, Steps, TimeLimit
 from rescheduler.cli.wrong_flags import Problems
-from rescheduler.config import Configuration
 
 if TYPE_CHECKING:
     from rescheduler.model.moves import Plan
@@ -69,7 +67,7 @@ class PlanningInput:
     search: SearchFlags
 
     def plan(self) -> "Plan":
-        return planned(self.loaded.snapshot, self.configuration, self.search)
+        return self.search.plan(self.loaded.snapshot, self.configuration)
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -81,26 +79,3 @@ class PlanningInput:
         snapshot, taken_at = self.loaded.snapshot, self.loaded.taken_at
         when = f" as of {taken_at}" if taken_at else ""
         return f"{counted(len(snapshot.nodes), 'node')}, {counted(len(snapshot.rows), 'pod')}{when}"
-
-
-if TYPE_CHECKING:
-    from rescheduler.model.moves import Plan
-    from rescheduler.model.snapshot import Snapshot
-
-
-def planned(snapshot: "Snapshot", configuration: Configuration, search: SearchFlags) -> "Plan":
-    # Slow to import, and not needed to print a usage message.
-    from rescheduler.plan import plan
-
-    decided = plan(snapshot, configuration, search=search.search())
-    _log(snapshot, decided)
-    return decided
-
-
-def _log(snapshot: "Snapshot", decided: "Plan") -> None:
-    """Who asks for a log hears also why each pod stays."""
-    if is_logging():
-        # Slow to import, and not needed to print a plan.
-        from rescheduler.controller.reports import PlanReport
-
-        PlanReport().log(snapshot, decided)

@@ -1,4 +1,6 @@
-"""How long a command searches for a plan: flags, and the stop signal that follows from them."""
+"""How long a command searches for a plan: flags, the stop signal that follows from them, and the
+plan.
+"""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -6,11 +8,15 @@ from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
+from rescheduler.cli.commanding import is_logging
 from rescheduler.cli.wrong_flags import Problems
+from rescheduler.config import Configuration
 from rescheduler.documents.durations import SECOND, parse_nanoseconds
 from rescheduler.documents.places import quoted
 
 if TYPE_CHECKING:
+    from rescheduler.model.moves import Plan
+    from rescheduler.model.snapshot import Snapshot
     from rescheduler.plan import Search
 
 _PATIENCE: Final = "10s"
@@ -49,6 +55,19 @@ class SearchFlags:
                 problems.refuse("--time-limit", f"{quoted(self.time)} is not above 0")
         problems.refuse_below_zero("--steps", self.steps)
         problems.refuse_below_zero("--seed", self.seed)
+
+    def plan(self, snapshot: "Snapshot", configuration: Configuration) -> "Plan":
+        """Who asks for a log hears also why each pod stays."""
+        # Slow to import, and not needed to print a usage message.
+        from rescheduler.plan import plan
+
+        decided = plan(snapshot, configuration, search=self.search())
+        if is_logging():
+            # Slow to import, and not needed to print a plan.
+            from rescheduler.controller.reports import PlanReport
+
+            PlanReport().log(snapshot, decided)
+        return decided
 
     def search(self) -> "Search":
         """Time begins to run here."""
