@@ -267,26 +267,6 @@ async def test_told_to_stop_it_lets_what_is_nearly_done_end(
     assert lines[-1]["because"] == "left to the next leader"
 
 
-async def test_a_label_is_not_kept_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
-    scene = Scene(iter(()))
-
-    def in_pass(number: int) -> None:
-        if number <= 2:
-            asyncio.get_running_loop().call_soon(
-                scene.observer.label, "true" if number == 1 else ""
-            )
-        else:
-            scene.stop.set()
-
-    scene.in_pass = in_pass
-    # The interval is longer than the test may take.
-    with playing(monkeypatch, scene) as made, capture_logs() as lines:
-        async with asyncio.timeout(60):
-            await made(rescheduling_interval_seconds=86_400.0).run()
-    early = [line.get("early") for line in lines if line["event"] == "pass ended"]
-    assert early == [None, "a labelled for maintenance", "a no longer labelled for maintenance"]
-
-
 async def test_who_asks_for_a_target_is_not_kept_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
     """Many at once are one pass; and as long as one is not heard, others follow."""
     scene = Scene(iter(()))
@@ -311,67 +291,67 @@ async def test_who_asks_for_a_target_is_not_kept_waiting(monkeypatch: pytest.Mon
     assert all(str(each).startswith("2 PodMigrations ask for a target") for each in others), others
 
 
-async def test_a_cordon_that_counts_is_not_kept_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
-    scene = Scene(iter(()))
-
-    def in_pass(number: int) -> None:
-        changes = {1: scene.observer.cordon, 2: scene.observer.cordon, 3: scene.observer.label}
-        if number in changes:
-            value = "true" if number in (1, 3) else ""
-            asyncio.get_running_loop().call_soon(changes[number], value)
-        else:
-            scene.stop.set()
-
-    scene.in_pass = in_pass
-    maintenance = NodeMaintenanceSettings(cordoned_nodes=True)
-    with playing(monkeypatch, scene) as made, capture_logs() as lines:
-        async with asyncio.timeout(60):
-            await made(rescheduling_interval_seconds=86_400.0, node_maintenance=maintenance).run()
-    early = [line.get("early") for line in lines if line["event"] == "pass ended"]
-    assert early == [None, "a cordoned", "a no longer cordoned", "a labelled for maintenance"]
+LABELLED = "a labelled for maintenance"
 
 
-@pytest.mark.parametrize("helps", [True, False])
-async def test_a_node_that_an_autoscaler_removes_waits_unless_we_are_to_help(
-    monkeypatch: pytest.MonkeyPatch, *, helps: bool
+@pytest.mark.parametrize(
+    ("settings", "changes", "expected"),
+    [
+        pytest.param(
+            NodeMaintenanceSettings(),
+            [{"label": "true"}, {"label": ""}],
+            [LABELLED, "a no longer labelled for maintenance"],
+            id="a label",
+        ),
+        pytest.param(
+            NodeMaintenanceSettings(cordoned_nodes=True),
+            [{"cordon": "true"}, {"cordon": ""}, {"label": "true"}],
+            ["a cordoned", "a no longer cordoned", LABELLED],
+            id="a cordon that counts",
+        ),
+        pytest.param(
+            NodeMaintenanceSettings(),
+            [{"cordon": "true", "label": "true"}],
+            [LABELLED],
+            id="not a cordon that counts for nothing",
+        ),
+        pytest.param(
+            NodeMaintenanceSettings(cordoned_nodes=True, removed_nodes=True),
+            [{"remove": "true"}],
+            ["a about to be removed"],
+            id="an autoscaler's removal where we are to help",
+        ),
+        pytest.param(
+            NodeMaintenanceSettings(cordoned_nodes=True, removed_nodes=False),
+            [{"remove": "true", "label": "true"}],
+            [LABELLED],
+            id="not an autoscaler's removal where we are not",
+        ),
+    ],
+)
+async def test_what_of_a_node_is_not_kept_waiting(
+    monkeypatch: pytest.MonkeyPatch,
+    settings: NodeMaintenanceSettings,
+    changes: list[dict[str, str]],
+    expected: list[str],
 ) -> None:
+    """Changes by pass; the first one is heard before the second of the same pass."""
     scene = Scene(iter(()))
 
     def in_pass(number: int) -> None:
-        loop = asyncio.get_running_loop()
-        if number == 1:
-            loop.call_soon(scene.observer.remove, "true")
-            if not helps:
-                loop.call_soon(scene.observer.label, "true")
-        else:
+        if number > len(changes):
             scene.stop.set()
+            return
+        for what, value in changes[number - 1].items():
+            asyncio.get_running_loop().call_soon(getattr(scene.observer, what), value)
 
     scene.in_pass = in_pass
-    maintenance = NodeMaintenanceSettings(cordoned_nodes=True, removed_nodes=helps)
+    # The interval is longer than the test may take.
     with playing(monkeypatch, scene) as made, capture_logs() as lines:
         async with asyncio.timeout(60):
-            await made(rescheduling_interval_seconds=86_400.0, node_maintenance=maintenance).run()
+            await made(rescheduling_interval_seconds=86_400.0, node_maintenance=settings).run()
     early = [line.get("early") for line in lines if line["event"] == "pass ended"]
-    assert early == [None, "a about to be removed" if helps else "a labelled for maintenance"]
-
-
-async def test_a_cordon_that_counts_for_nothing_waits(monkeypatch: pytest.MonkeyPatch) -> None:
-    scene = Scene(iter(()))
-
-    def in_pass(number: int) -> None:
-        if number == 1:
-            loop = asyncio.get_running_loop()
-            loop.call_soon(scene.observer.cordon, "true")
-            loop.call_soon(scene.observer.label, "true")
-        else:
-            scene.stop.set()
-
-    scene.in_pass = in_pass
-    with playing(monkeypatch, scene) as made, capture_logs() as lines:
-        async with asyncio.timeout(60):
-            await made(rescheduling_interval_seconds=86_400.0).run()
-    early = [line.get("early") for line in lines if line["event"] == "pass ended"]
-    assert early == [None, "a labelled for maintenance"]
+    assert early == [None, *expected]
 
 
 async def test_what_keeps_it_from_beginning_is_told_and_it_ends(

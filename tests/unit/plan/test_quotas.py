@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from rescheduler.config import ALLOWED, NEVER, WHEN_ASKED, Configuration, PodRules
+from rescheduler.config import ALLOWED, Configuration, PodRules
 from rescheduler.model.moves import Way
 from tests.unit.plan.support.movable_scenes import (
     Object,
@@ -220,18 +220,7 @@ def test_priority_classes(
 def test_who_has_no_room_for_a_second_one_is_recreated_where_that_is_allowed() -> None:
     cluster = snapshot(POD, resourcequotas=[quota(*FULL)])
     assert movable(cluster).way(row(cluster)) is Way.RECREATE
-    full = f"{ROOM}pods, 1 of 1 used"
-    for setting, unasked, asked in (
-        (NEVER, True, True),
-        (WHEN_ASKED, True, False),
-        (ALLOWED, False, False),
-    ):
-        configuration = Configuration(pods=PodRules(recreate=setting))
-        held = f"its move would recreate it, and pods.recreate is {setting}"
-        act = " (set it to WhenAsked, or use rescheduler drain)"
-        assert why(cluster, configuration) == ((f"{held}: {full}",) if unasked else ())
-        told = (f"{held}{act}: {full}",) if asked else ()
-        assert why(cluster, configuration, asked=True) == told
+    assert movable(cluster).why_recreated(row(cluster)) == f"{ROOM}pods, 1 of 1 used"
 
 
 def test_what_a_budget_does_not_allow_is_not_allowed_for_want_of_room() -> None:

@@ -126,7 +126,7 @@ class Watching(Together):
             )
 
 
-calm = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+calm = settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
 
 @calm

@@ -128,7 +128,7 @@ shapes = st.builds(
     st.integers(0, 2),
     st.booleans(),
 )
-calm = settings(max_examples=120, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+calm = settings(max_examples=80, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
 
 @calm
