@@ -111,11 +111,14 @@ async def test_users_edit_and_delete_a_plan_while_it_is_carried_out(
         rule = proxy.on(OF_PLANS, hold(arrives), after=number - 1)
         process = await world.start(**ONLY_THIS)
         await world.wait("the write is held, or there is none", lambda: _is_held(rule, process))
+        # On a busy machine there may be a write before the one that begins it.
+        [now] = await plans(world)
+        had_begun = now["status"]["phase"] != "Waiting"
         await _act(world, act, name_of(plan))
         arrives.set()
         run = await process.finish()
     assert run.code == 0, run
-    had_begun = number > 1
+    assert number > 1 or not had_begun
     if act == "delete":
         assert await plans(world) == []
     else:
