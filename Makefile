@@ -111,7 +111,7 @@ test-versions: .venv/installed-dev ## Run scenarios on every supported Kubernete
 
 .PHONY: crash-matrix
 crash-matrix: controlplane ## Disturb migrations at every write, by crashes, pauses, users and faults: all cases on a real control plane, of which CI draws some
-	CLUSTERS=real CRASH_MATRIX=all USER_MATRIX=all FAULT_MATRIX=all UPGRADE_MATRIX=all $(BIN)/python -m pytest -n 4 \
+	CLUSTERS=real CRASH_MATRIX=all USER_MATRIX=all FAULT_MATRIX=all UPGRADE_MATRIX=all $(BIN)/python -m pytest -n 6 \
 		tests/scenarios/test_upgrade.py tests/scenarios/test_upgrade_plans.py tests/scenarios/test_crash_matrix.py tests/scenarios/test_pausing_matrix.py tests/scenarios/test_user_wins.py \
 		tests/scenarios/test_api_faults.py tests/scenarios/test_watch_faults.py tests/cluster/test_guard_crashes.py
 
