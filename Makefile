@@ -87,6 +87,7 @@ test-full: test crash-matrix test-monitoring ## Run all tests, and those that CI
 		tests/cluster/test_fit_oracle.py tests/scenarios/test_many_at_once.py
 	CLUSTERS=real SCENARIO_MATRIX=all $(BIN)/python -m pytest tests/scenarios tests/cluster/test_unmakeable.py -n 4
 	MUTATED_CONFIGURATIONS=100000 $(BIN)/python -m pytest tests/unit/config/test_mutations.py --timeout 7200
+	CLUSTERS=embedded FLOOD=10000 $(BIN)/python -m pytest tests/scenarios/test_flood.py
 	CONVERGING_MATRIX=all $(BIN)/python -m pytest tests/unit/simulation/test_converging.py -n 2
 	WHATIF_REFUSALS=1000 $(BIN)/python -m pytest tests/unit/plan/whatif/test_refusals.py -rP --timeout 1800
 

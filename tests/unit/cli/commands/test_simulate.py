@@ -156,7 +156,8 @@ def test_learned_patience_is_as_it_is_shown(rescheduler: Command) -> None:
     ended = rescheduler(*(*SMALL, "--compare", "LoadBalancing", "--learned-patience", "-q"))
     assert ended.code == 0, ended.err
     head, without, learnt = (line.split() for line in ended.out.splitlines()[2:5])
-    told = Path("docs/simulate.md").read_text().split("--learned-patience` prints:\n\n```\n")[1]
+    docs = Path("docs/simulate.md").read_text()
+    told = re.split(r"--learned-patience`\s+prints:\n\n```\n", docs)[1]
     shown = [line.split() for line in told.split("\n```")[0].splitlines()]
     assert shown[0] == head
     names = ["LoadBalancing", "LoadBalancing+patience"]
