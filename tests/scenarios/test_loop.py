@@ -9,7 +9,7 @@ import pytest
 
 from testbed.api import Object
 from testbed.builders import budget, deployment
-from testbed.faultproxy import Match, fail
+from testbed.faultproxy import Match, conflict, fail
 from tests.scenarios.deploying import deploy_web
 from tests.scenarios.judging import assert_nobody_noticed
 from tests.scenarios.looping import as_admin, controller, election
@@ -147,7 +147,9 @@ async def test_what_the_server_refuses_is_tried_again_in_the_next_pass(world: Wo
 
 
 async def test_what_nobody_remembers_is_put_in_order(world: World) -> None:
-    """A mark, and a temporary budget: of migrations that have no record any more."""
+    """A mark, and a temporary budget: of migrations that have no record any more. Whoever runs once
+    does so also where the pod changes twice meanwhile.
+    """
     await deploy_web(world, 1)
     [pod] = await world.pods("web")
     name = pod["metadata"]["name"]
@@ -157,8 +159,11 @@ async def test_what_nobody_remembers_is_put_in_order(world: World) -> None:
     guard = budget("web", minAvailable=1)
     guard["metadata"]["labels"] = {"rescheduler.io/migration": "gone-0123456789-1"}
     await world.create(guard)
-    run = await world.run(enabledStrategies=[])
+    async with world.faults() as proxy:
+        changes = proxy.on(Match(verb="patch", resource="pods"), conflict(), times=2)
+        run = await world.run(enabledStrategies=[])
     assert run.code == 0, run
+    assert changes.fired == 2
     assert [each["pod"] for each in run.said("stray mark is removed from a pod")] == [
         f"{world.name}/{name}"
     ]

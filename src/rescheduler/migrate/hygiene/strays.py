@@ -24,6 +24,8 @@ from rescheduler.model.snapshot import Snapshot
 from rescheduler.wire import NODES, POD_DISRUPTION_BUDGETS, POD_MIGRATIONS, PODS
 
 _IN_PROGRESS: Final = (names.MIGRATION_STATUS, names.STATUS_IN_PROGRESS)
+_TRIES: Final = 3
+"""A kubelet that starts a pod writes its status a few times within a moment."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,10 +151,19 @@ async def _carefully(sweeping: Awaitable[None], name: str) -> None:
 
 
 async def _sweep_pod(kube: KubeApi, pod: Pod, limits: Migration) -> None:
-    verdict = await look(kube, pod.namespace, pod.name)
-    if verdict is not None:
+    """Judged anew when it has changed meanwhile: whoever runs once has no next pass."""
+    for tries_left in reversed(range(_TRIES)):
+        verdict = await look(kube, pod.namespace, pod.name)
+        if verdict is None:
+            return
+        try:
+            await put_in_order(kube, verdict, limits)
+        except errors.Conflict:
+            if tries_left:
+                continue
+            raise
         structlog.get_logger().warning(verdict.what, pod=pod.full_name)
-        await put_in_order(kube, verdict, limits)
+        return
 
 
 async def _sweep_budget(kube: KubeApi, budget: Object) -> None:
