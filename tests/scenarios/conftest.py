@@ -30,7 +30,7 @@ CLUSTERS: Mapping[str, Callable[[], asyncio.AbstractEventLoop]] = {
 }
 SEED = int(os.environ.get("CLUSTER_SEED", "0"))
 _PARAMETER = "_asyncio_loop_factory"
-_SHARE = 1 / 6
+_SHARE = 1 / 8
 
 
 def pytest_asyncio_loop_factories() -> Mapping[str, Callable[[], asyncio.AbstractEventLoop]]:
@@ -52,7 +52,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def _drawn_of_each_file(items: list[pytest.Item]) -> list[pytest.Item]:
-    """A sixth of its scenarios, others each time: all of them run on the embedded cluster. Not
+    """An eighth of its scenarios, others each time: all of them run on the embedded cluster. Not
     of matrices, which draw by themselves, nor of what does not run there.
     """
     cases: dict[str, list[pytest.Item]] = {}

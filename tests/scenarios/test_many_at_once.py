@@ -34,7 +34,7 @@ from testbed.scenarios import Run
 from tests.scenarios.judging import assert_nobody_noticed
 from tests.scenarios.world import World
 
-MIGRATIONS = int(os.environ.get("MANY_MIGRATIONS", "60"))
+MIGRATIONS = int(os.environ.get("MANY_MIGRATIONS", "40"))
 AT_ONCE = 10
 PATIENCE_SECONDS = 120 + 15.0 * MIGRATIONS
 """For a run that hangs; no measurement."""
@@ -65,7 +65,7 @@ SETTINGS = {
     "migration": {
         "workers": AT_ONCE,
         "retry": {"attempts": 10, "backOff": "1s"},
-        "linger": "2s",  # of 60 moves, ten at once, twelve each would be minutes
+        "linger": "2s",  # of 40 moves, ten at once, twelve each would be minutes
     },
 }
 

@@ -22,7 +22,7 @@ from tests.twin.acts import Act, draw
 from tests.twin.comparing import Step, difference, history, shrunk
 from tests.twin.doing import DONE
 
-SEEDS = int(os.environ.get("SEEDS", "16"))
+SEEDS = int(os.environ.get("SEEDS", "12"))
 FIRST = int(os.environ.get("FIRST_SEED", "0"))
 ACTS = int(os.environ.get("ACTS", "12"))
 AT_ONCE = int(os.environ.get("AT_ONCE", "8"))
