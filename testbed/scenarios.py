@@ -224,6 +224,7 @@ class Scene(ABC):
         """The affliction ends, for those that are made from now on."""
         for policy in self.policies:
             await self.api.delete(policy["kind"], None, policy["metadata"]["name"])
+        await self.wait("copies are not afflicted any more", self._is_healed)
 
     async def size_owned_pods(self, cpu: str) -> None:
         """From now on pods that have a controller get so much cpu, as an autoscaler would do it."""
@@ -241,14 +242,23 @@ class Scene(ABC):
         return bool(made["spec"]["containers"][0]["resources"]["requests"]["cpu"] == cpu)
 
     async def _is_afflicted(self, annotations: Mapping[str, str], image: str) -> bool:
-        labels = {builders.MIGRATION: "probe"}
-        probe = {"kind": "Pod", "metadata": {"name": "probe", "labels": labels}}
-        path = path_of("Pod", self.name)
-        body = {**probe, "spec": builders.pod_spec()}
-        made = await self.api.request("POST", path, query={"dryRun": "All"}, body=body)
+        made = await self._would_be_copy()
         has = made["metadata"].get("annotations") or {}
         is_image = not image or made["spec"]["containers"][0]["image"] == image
         return is_image and all(has.get(key) == value for key, value in annotations.items())
+
+    async def _is_healed(self) -> bool:
+        made = await self._would_be_copy()
+        [asked], [container] = builders.pod_spec()["containers"], made["spec"]["containers"]
+        return container["image"] == asked["image"] and not made["metadata"].get("annotations")
+
+    async def _would_be_copy(self) -> Object:
+        """As the API server would make it at this moment."""
+        labels = {builders.MIGRATION: "probe"}
+        probe = {"kind": "Pod", "metadata": {"name": "probe", "labels": labels}}
+        body = {**probe, "spec": builders.pod_spec()}
+        query = {"dryRun": "All"}
+        return await self.api.request("POST", path_of("Pod", self.name), query=query, body=body)
 
     # ------------------------------------------------------------------ await
 
